@@ -1,0 +1,79 @@
+"""The server side of the app: static assets, the health address, start-up, and what a crash shows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from core.components.versions import ASSETS, SERVED_FOLDERS, asset_version
+from core.ui import loading
+from core.ui.text import label
+
+LOG = logging.getLogger("next_token")
+
+# Said outright, because a machine's own table of types may call JavaScript plain text.
+MEDIA_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".woff2": "font/woff2",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".txt": "text/plain; charset=utf-8",
+}
+FOREVER = "public, max-age=31536000, immutable"
+ASK_FIRST = "no-cache"
+
+
+def routes() -> list[BaseRoute]:
+    """``/assets/<version>/<path>`` (kept for good by browsers), ``/assets/<path>`` and ``/healthz``."""
+    base = "/" + str(st.get_option("server.baseUrlPath") or "").strip("/")
+    base = base.rstrip("/")
+    found: list[BaseRoute] = [
+        Route(f"{base}/assets/{{path:path}}", serve_asset, methods=["GET", "HEAD"]),
+        Route(f"{base}/healthz", health),
+    ]
+    if base:
+        found.append(Route("/healthz", health))
+    return found
+
+
+async def serve_asset(request: Request) -> Response:
+    """A file of assets/js, assets/css or assets/fonts; anything else is not found."""
+    path = str(request.path_params["path"])
+    version, _, rest = path.partition("/")
+    versioned = version not in SERVED_FOLDERS
+    file = (ASSETS / (rest if versioned else path)).resolve()
+    inside = any(file.is_relative_to(ASSETS / folder) for folder in SERVED_FOLDERS)
+    media_type = MEDIA_TYPES.get(file.suffix)
+    if not inside or media_type is None or not file.is_file():
+        return PlainTextResponse("Not found", status_code=404)
+    cache = FOREVER if versioned and version == asset_version() else ASK_FIRST
+    headers = {"Cache-Control": cache, "X-Content-Type-Options": "nosniff"}
+    return FileResponse(file, media_type=media_type, headers=headers)
+
+
+async def health(_request: Request) -> Response:
+    """Answers at once, while the model may still be loading; ``model`` says how far that is."""
+    return JSONResponse({"status": "ok", "model": loading.default_status()})
+
+
+@asynccontextmanager
+async def lifespan(_app: Any) -> AsyncIterator[None]:
+    """Start loading the default model beside the server, so that the first page need not wait for it."""
+    loading.start_default()
+    yield
+
+
+def on_script_error(error: Exception) -> bool:
+    """Log what happened, show a calm notice instead of a traceback."""
+    LOG.error("A page failed.", exc_info=error)
+    st.error(f"**{label('shell', 'crash_what')}** {label('shell', 'crash_todo')}", icon=":material/healing:")
+    return True
