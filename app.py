@@ -9,9 +9,9 @@ ROOT = Path(__file__).resolve().parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from core.ui.server import lifespan, on_script_error, routes  # noqa: E402
+from core.ui.server import lifespan, on_script_error, routes
 
 # The script lies apart from pages/, else Streamlit would take that folder for its old multipage mode.
 app = st.App(

@@ -188,3 +188,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "head": _whole(0, MAX_INDEX),
     "position": _whole(0, MAX_INDEX),
 }
+
+NAMES = frozenset(_READERS)
+"""The names that a link may hold; other names in an address are left alone."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UserError
+from core.ui.links import DEFAULT_MODEL
 
 LOG = logging.getLogger("next_token")
-DEFAULT_MODEL = "smollm2-135m"
 
 
 @dataclass
@@ -47,10 +47,8 @@ def begin(name: str, *, freeze: bool = False) -> Load:
 
 def retry(name: str) -> Load:
     """Forget a failed load and start again."""
-    with _lock:
-        if (old := _loads.get(name)) and old.status == "failed":
-            del _loads[name]
-    return begin(name)
+    forget_failure(name)
+    return begin(name, freeze=name == DEFAULT_MODEL)
 
 
 def known(name: str) -> Load | None:
@@ -90,3 +88,17 @@ def _work(load: Load, freeze: bool) -> None:
         load.broken = True
     finally:
         load.done.set()
+
+
+def model(name: str) -> Any:
+    """The loaded model. Call it for a load that is ready: then this is a look-up (or a quick reload from disk)."""
+    from core.engine.loader import load_model
+
+    return load_model(name)
+
+
+def forget_failure(name: str) -> None:
+    """Let a model that failed once be tried again at the next request."""
+    with _lock:
+        if (old := _loads.get(name)) and old.status == "failed":
+            del _loads[name]

@@ -1,0 +1,49 @@
+// @ts-check
+/** Save the plotly chart in the same container as PNG or SVG, and its data as CSV. */
+import { h, part, set } from "./lib/dom.js"
+
+export const styles = ["keep_figure.css"]
+
+/**
+ * @param {HTMLElement} element
+ * @param {any} header container, filename, csv, labels
+ */
+export function render(element, header) {
+  const row = part(element, "row", () => h("div", { class: "nt-keep" }))
+  const { labels, filename, csv } = header
+  part(row, "word", () => h("span")).textContent = labels.keep
+  for (const format of ["png", "svg"]) {
+    const button = part(row, format, () => h("button", { class: "nt-link", type: "button" }, format.toUpperCase()))
+    set(button, { "aria-label": labels[format], onclick: () => image(element, header, format) })
+  }
+  const data = part(row, "csv", () => h("button", { class: "nt-link", type: "button" }, "CSV"))
+  set(data, {
+    "aria-label": labels.csv, hidden: csv === null,
+    onclick: () => save(new Blob(["\ufeff", csv], { type: "text/csv;charset=utf-8" }), `${filename}.csv`),
+  })
+}
+
+/**
+ * Plotly draws the picture itself: its own button reads the format from the chart's settings.
+ * @param {HTMLElement} element
+ * @param {any} header
+ * @param {string} format
+ */
+function image(element, header, format) {
+  const host = /** @type {any} */ (element.getRootNode()).host ?? element
+  const chart = host.closest(`.${CSS.escape(header.container)}`)?.querySelector(".js-plotly-plot")
+  const button = chart?.querySelector('.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download"]')
+  if (!chart?._context || !button) return
+  chart._context.toImageButtonOptions = { format, filename: header.filename, scale: format === "png" ? 2 : 1 }
+  button.dispatchEvent(new MouseEvent("click", { bubbles: true }))
+}
+
+/**
+ * @param {Blob} blob
+ * @param {string} name
+ */
+function save(blob, name) {
+  const address = URL.createObjectURL(blob)
+  h("a", { href: address, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(address), 10_000)
+}

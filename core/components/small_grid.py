@@ -1,0 +1,50 @@
+"""The small grid on every page: columns are positions, rows are layers; the map and the selector of all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.components.base import EventHandler, mount
+
+
+def shades(norms: np.ndarray) -> np.ndarray:
+    """(n_layers, T) residual sizes to (n_layers, T) bytes for the colour ramp, the smallest 0, the largest 255.
+
+    Logarithmic, because a first token's vector can be a hundred times as long as its neighbours'. Sizes that are
+    not finite count as the smallest.
+    """
+    finite = np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
+    if not np.isfinite(finite).any():
+        return np.zeros(norms.shape, dtype=np.uint8)
+    logs = np.log(finite)
+    low, high = np.nanmin(logs), np.nanpercentile(logs, 99)
+    span = max(float(high - low), 1e-9)
+    return np.nan_to_num(np.clip(255 * (logs - low) / span, 0, 255)).astype(np.uint8)
+
+
+def small_grid(
+    norms: np.ndarray,
+    tokens: Sequence[str],
+    *,
+    prompt_length: int,
+    layer: int,
+    position: int,
+    labels: Mapping[str, str],
+    key: str,
+    on_choose: EventHandler,
+) -> Any:
+    """Show the grid. ``norms`` (n_layers, T): the size of each block's output, layer 0 first; ``tokens``: T texts.
+
+    ``on_choose`` is called with ``{"layer": int, "position": int}``.
+    """
+    header = {
+        "tokens": list(tokens),
+        "prompt_length": prompt_length,
+        "layer": layer,
+        "position": position,
+        "labels": dict(labels),
+    }
+    return mount("small_grid", key=key, header=header, arrays={"shades": shades(norms)}, on={"choose": on_choose})

@@ -1,0 +1,73 @@
+"""From what the learner asked for to a run: encode, check the limits, prefill, and repeat a link's steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.decoding.run import Run
+from core.errors import UserError
+from core.ui.links import Link
+from core.ui.text import label
+
+MAX_PROMPT_TOKENS = 1024
+
+
+@dataclass(frozen=True)
+class PromptTokens:
+    """The prompt as the model will get it. ``typed_specials``: control tokens that the typed text turned into."""
+
+    ids: tuple[int, ...]
+    limit: int
+    typed_specials: tuple[str, ...]
+
+    @property
+    def too_long(self) -> bool:
+        return len(self.ids) > self.limit
+
+
+def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
+    """Encode the link's prompt with the model's own codec and note which control tokens the text itself holds.
+
+    The limit leaves room for at least one new token in the model's context.
+    """
+    plain = tuple(codec.encode(link.prompt, specials_as_text=True))
+    if link.chat and codec.has_chat_template:
+        ids = tuple(codec.chat(link.prompt, specials_as_text=link.literal))
+    else:
+        ids = plain if link.literal else tuple(codec.encode(link.prompt))
+    specials: tuple[str, ...] = ()
+    typed = codec.encode(link.prompt)
+    if tuple(typed) != plain:
+        found = dict.fromkeys(piece.raw for piece in codec.pieces(typed) if piece.special)
+        specials = tuple(raw for raw in found if raw in link.prompt)
+    limit = min(MAX_PROMPT_TOKENS, max(1, shape.max_positions - 1)) if shape.max_positions else MAX_PROMPT_TOKENS
+    return PromptTokens(ids, limit, specials)
+
+
+def check(link: Link, tokens: PromptTokens) -> None:
+    """Raise UserError when there is nothing to run or too much of it."""
+    if not link.prompt.strip() or not tokens.ids:
+        raise UserError(label("shell", "empty_what"), label("shell", "empty_todo"))
+    if tokens.too_long:
+        raise UserError(
+            label("shell", "long_what", count=f"{len(tokens.ids):,}", limit=f"{tokens.limit:,}"),
+            label("shell", "long_todo"),
+        )
+
+
+def start(model: Any, tokens: PromptTokens, link: Link, progress: Callable[[int], object]) -> Any:
+    """Prefill, repeat the link's steps with its settings and its forced choices, and go to its place.
+
+    ``progress`` is called with the number of steps done. A run that ends early (end of text) ends the repeating.
+    """
+    run = Run.start(model, tokens.ids)
+    params, forced = link.params(), dict(link.taken)
+    for index in range(min(link.step + link.ahead, link.tokens)):
+        if run.stop_reason:
+            break
+        run.next(params, force=forced.get(index))
+        progress(index + 1)
+    run.jump(min(link.step, len(run.steps)))
+    return run

@@ -1,0 +1,129 @@
+"""What one learner has: the settings of the link, the run, and what is chosen. The only place that knows the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import streamlit as st
+
+from core.decoding.params import SamplingParams
+from core.ui import links
+from core.ui.links import Link
+
+_KEY = "nt_session"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The place that all pages look at. ``step`` tokens are generated; ``position`` counts from 0 at the prompt."""
+
+    step: int
+    layer: int
+    head: int
+    position: int
+
+
+@dataclass
+class Session:
+    """One learner's state. ``run_of`` is the request that ``run`` answers, to see when it is out of date."""
+
+    link: Link = field(default_factory=Link)
+    refused: tuple[str, ...] = ()
+    run: Any = None
+    run_of: tuple[str, ...] | None = None
+    asked_model: str | None = None
+    several_lines: bool = False
+    page: str | None = None
+    written: dict[str, str] | None = None
+
+    @property
+    def request(self) -> tuple[str, ...]:
+        """What a run is started from; another value needs another run."""
+        link = self.link
+        return (link.model, link.prompt, str(link.chat), str(link.literal))
+
+    @property
+    def params(self) -> SamplingParams:
+        """The sampling settings that all pages share."""
+        return self.link.params()
+
+    def set_params(self, params: SamplingParams) -> None:
+        """Take other sampling settings; the run so far stays as it is."""
+        self.link = self.link.with_params(params)
+
+    def ask(self, **changes: Any) -> None:
+        """A new request (prompt, model, chat, literal): the next page run starts it from its beginning."""
+        self.link = replace(self.link, **changes, step=0, ahead=0, taken=(), position=None)
+        self.refused = ()
+        self.drop_run()
+
+    def select(self, *, layer: int | None = None, head: int | None = None, position: int | None = None) -> None:
+        """Choose a place for all pages; what is not named stays."""
+        chosen = {"layer": layer, "head": head, "position": position}
+        self.link = replace(self.link, **{name: value for name, value in chosen.items() if value is not None})
+
+    def follow_newest(self) -> None:
+        """Let the chosen position be the newest column again."""
+        self.link = replace(self.link, position=None)
+
+    def drop_run(self) -> None:
+        """Forget the run; the next page run starts it anew from the link."""
+        self.run, self.run_of = None, None
+
+
+def session() -> Session:
+    """This learner's state, made at the first call."""
+    if _KEY not in st.session_state:
+        st.session_state[_KEY] = Session()
+    return st.session_state[_KEY]  # type: ignore[no-any-return]
+
+
+def begin_run(page: str) -> None:
+    """Read the address when it is news: at the first run of a session, after back and forward, in an edited link."""
+    current = session()
+    query = {name: value for name, value in st.query_params.to_dict().items() if name in links.NAMES}
+    moved = current.page is not None and current.page != page
+    current.page = page
+    if current.written is None or (query != current.written and not (moved and not query)):
+        _adopt(current, query)
+
+
+def write_link() -> None:
+    """Make the address reproduce the screen. Called after each page run; a fragment that moves the run calls it too."""
+    current = session()
+    current.link = with_run(current.link, current.run)
+    query = links.format_link(current.link)
+    others = {name: value for name, value in st.query_params.to_dict().items() if name not in links.NAMES}
+    if st.query_params.to_dict() != others | query:
+        st.query_params.from_dict(others | query)
+    current.written = query
+
+
+def with_run(link: Link, run: Any) -> Link:
+    """The link with the run's own place in it: step, tokens ahead, and the choices that the settings do not explain."""
+    if run is None:
+        return link
+    params = link.params()
+    taken = tuple(
+        (index, record.token_id)
+        for index, record in enumerate(run.steps)
+        if record.forced or record.params != params
+    )
+    return replace(link, step=run.cursor, ahead=len(run.steps) - run.cursor, taken=taken)
+
+
+def _adopt(current: Session, query: Mapping[str, str]) -> None:
+    link, current.refused = links.parse(query)
+    before = with_run(current.link, current.run)
+    same_text = replace(link, step=0, ahead=0, layer=None, head=None, position=None) == replace(
+        before, step=0, ahead=0, layer=None, head=None, position=None
+    )
+    current.link = link
+    if current.run is None:
+        return
+    if same_text and link.step + link.ahead <= len(current.run.steps):
+        current.run.jump(link.step)
+    else:
+        current.drop_run()
