@@ -135,6 +135,22 @@ class LayerView:
         """(T, d) the residual stream after attention was added; ``None`` in parallel blocks."""
         return self._join(lambda r: _rows(_resid_mid(r)))
 
+    @cached_property
+    def attn_added(self) -> np.ndarray:
+        """(T, d) what attention added to the residual stream: after any norm and multiplier of its own."""
+        added = self.attn_post_norm if self.attn_post_norm is not None else self.attn_out
+        return added * self._residual_multiplier
+
+    @cached_property
+    def mlp_added(self) -> np.ndarray:
+        """(T, d) what the feed-forward part added to the residual stream."""
+        added = self.mlp_post_norm if self.mlp_post_norm is not None else self.mlp_out
+        return added * self._residual_multiplier
+
+    @property
+    def _residual_multiplier(self) -> np.float32:
+        return np.float32(getattr(self._roles.block, "residual_multiplier", 1.0))
+
     # -- attention ---------------------------------------------------------------------------------
 
     @cached_property

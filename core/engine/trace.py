@@ -52,7 +52,7 @@ class Trace:
 
     def layer(self, layer: int) -> LayerView:
         """Block ``layer`` replayed for all positions; repeated calls reuse the replays."""
-        records = [self._record(p, layer) for p in self.passes]
+        records = [self.record(p, layer) for p in self.passes]
         return LayerView(layer, records, self._model.run_experts)
 
     def final_norm(self) -> np.ndarray:
@@ -94,7 +94,8 @@ class Trace:
             for layer, window in enumerate(self._model.shape.layer_windows)
         )
 
-    def _record(self, of: Pass, layer: int) -> BlockRecord:
+    def record(self, of: Pass, layer: int) -> BlockRecord:
+        """The replay of one block of one pass of this trace, as the engine keeps it (torch tensors)."""
         return self._model.replays.get(
             (of, layer),
             lambda: replay_block(

@@ -92,16 +92,11 @@ def test_heads_sum_to_the_attention_output(model: LoadedModel, trace: Trace) -> 
 
 
 def test_residual_stream_adds_up(model: LoadedModel, trace: Trace) -> None:
-    factor = getattr(model.hf_model.config, "residual_multiplier", 1.0)
     for layer in range(model.shape.n_layers):
         view = trace.layer(layer)
-        attention = view.attn_post_norm if view.attn_post_norm is not None else view.attn_out
-        mlp = view.mlp_post_norm if view.mlp_post_norm is not None else view.mlp_out
         if view.resid_mid is not None:
-            np.testing.assert_allclose(view.resid_in + attention * factor, view.resid_mid, atol=1e-5)
-            np.testing.assert_allclose(view.resid_mid + mlp * factor, view.resid_out, atol=1e-5)
-        else:
-            np.testing.assert_allclose(view.resid_in + attention + mlp, view.resid_out, atol=1e-5)
+            np.testing.assert_allclose(view.resid_in + view.attn_added, view.resid_mid, atol=1e-5)
+        np.testing.assert_allclose(view.resid_in + view.attn_added + view.mlp_added, view.resid_out, atol=1e-5)
 
 
 def test_feed_forward_parts_rebuild_its_output(model: LoadedModel, trace: Trace) -> None:
