@@ -101,6 +101,7 @@ class Pass:
         self.logit_rows = logit_rows  # how many rows went through the LM head in this pass
         self.kept_logits: np.ndarray | None = None  # see Head.remember
         self._norms: np.ndarray | None = None
+        self.lens: dict[int, LensTop] = {}  # what each layer would predict, filled by Trace.lens_top
         self.live_cache: Any = None  # the cache that the model left; moves on to the first child
 
     @property
@@ -136,6 +137,14 @@ class Pass:
             chain.append(at)
             at = at.parent
         return chain[::-1]
+
+
+@dataclass(frozen=True)
+class LensTop:
+    """The likeliest tokens per position: ``ids`` (n, k) int64, ``probabilities`` (n, k) over the whole vocabulary."""
+
+    ids: np.ndarray
+    probabilities: np.ndarray
 
 
 class _Recorder:

@@ -10,7 +10,7 @@ import torch
 
 from core.engine import kv
 from core.engine.layer_view import LayerView
-from core.engine.passes import Pass
+from core.engine.passes import LensTop, Pass
 from core.engine.replay import BlockRecord, replay_block
 
 if TYPE_CHECKING:
@@ -82,6 +82,26 @@ class Trace:
         if positions is not None:
             residual = residual[list(positions)]
         return self._model.head.logits(residual).float().numpy()  # type: ignore[no-any-return]
+
+    def lens_top(self, layer: int, k: int = 5) -> LensTop:
+        """The k likeliest tokens that block ``layer``'s input would predict, at every position.
+
+        ``layer == n_layers`` gives the model's own predictions, used or not. Softmax over the whole
+        vocabulary; kept with each pass, so that one more token costs one more row.
+        """
+        parts = [self._lens_of(made, layer, k) for made in self.passes]
+        return LensTop(
+            ids=np.concatenate([part.ids for part in parts]),
+            probabilities=np.concatenate([part.probabilities for part in parts]),
+        )
+
+    def _lens_of(self, made: Pass, layer: int, k: int) -> LensTop:
+        kept = made.lens.get(layer)
+        if kept is None or kept.ids.shape[1] < k:
+            probabilities = torch.softmax(self._model.head.logits(made.residuals[layer]).float(), dim=-1)
+            top = probabilities.topk(min(k, probabilities.shape[-1]), dim=-1)
+            kept = made.lens[layer] = LensTop(top.indices.numpy(), top.values.numpy())
+        return LensTop(kept.ids[:, :k], kept.probabilities[:, :k])
 
     def kv_cache(self, layer: int) -> kv.CacheLayerView:
         """What the cache of ``layer`` holds at the end of the trace."""

@@ -131,6 +131,15 @@ def test_lens_of_the_last_layer_is_the_models_own_logits(model: LoadedModel, tra
     np.testing.assert_allclose(lens[-1], trace.passes[-1].logits, atol=1e-4, rtol=1e-4)
 
 
+def test_lens_top_is_the_top_of_a_softmax_over_the_whole_vocabulary(model: LoadedModel, trace: Trace) -> None:
+    for layer in (0, model.shape.n_layers):
+        logits = trace.lens(layer).astype(np.float64)
+        expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+        top = trace.lens_top(layer, k=3)
+        np.testing.assert_allclose(top.probabilities, -np.sort(-expected)[:, :3], atol=1e-5)
+        np.testing.assert_allclose(np.take_along_axis(expected, top.ids, 1), top.probabilities, atol=1e-5)
+
+
 def test_every_position_has_the_bare_models_logits(model: LoadedModel, trace: Trace) -> None:
     with torch.inference_mode():
         bare = tiny.build(model.name)(input_ids=torch.tensor([PROMPT])).logits[0].numpy()
