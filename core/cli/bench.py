@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from core.engine import reference
 from core.engine.loader import load_model
+
+from core.engine import reference
 from core.engine.model import LoadedModel
 from core.errors import UserError
 
@@ -30,7 +31,9 @@ def main(args: argparse.Namespace) -> int:
 
     figures |= startup_figures(args.model)
     figures |= _browser_figures(args.model)
-    print(json.dumps(figures) if args.json else "\n".join(f"{key:28} {_show(v)}" for key, v in figures.items()))
+    print(
+        json.dumps(figures) if args.json else "\n".join(f"{key:28} {_show(v)}" for key, v in figures.items())
+    )
     return 0
 
 
@@ -67,7 +70,9 @@ def engine_figures(model: LoadedModel) -> dict[str, Any]:
         def bare(prompt: list[int] = prompt) -> float:
             return reference.timed_prefill(model, prompt)
 
-        figures[f"traced_prefill_ratio_{length}"] = paired_ratio(traced, bare, rounds=15 if length < 256 else 9)
+        figures[f"traced_prefill_ratio_{length}"] = paired_ratio(
+            traced, bare, rounds=15 if length < 256 else 9
+        )
     figures["traced_decode_ratio"] = _decode_ratio(model, ids[:16])
     figures["kb_per_token"], figures["kv_kb_per_token"] = _kb_per_token(model, ids[:16])
     return figures

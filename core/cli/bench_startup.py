@@ -18,7 +18,8 @@ from core.engine.weights import ensure
 ROUNDS = 3
 _LOAD = (
     "import torch, transformers, sys;"
-    "transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1], trust_remote_code=False, use_safetensors=True)"
+    "transformers.AutoModelForCausalLM.from_pretrained("
+    "sys.argv[1], trust_remote_code=False, use_safetensors=True)"
 )
 _ROOT = Path(__file__).resolve().parents[2]
 _LIMIT_S = 180.0

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from core.engine.loader import load_model
 
 from core.decoding.sampling import SamplingParams, pipeline
 from core.engine import reference
 from core.engine.layer_view import LayerView
-from core.engine.loader import load_model
 from core.engine.model import LoadedModel
 from core.engine.trace import Trace
 
@@ -42,7 +42,8 @@ def main(args: argparse.Namespace) -> int:
     checks = list(run_checks(model))
     if args.json:
         rows = [{**asdict(check), "ok": check.ok} for check in checks]
-        print(json.dumps({"model": model.name, "prompt": PROMPT, "ok": all(c.ok for c in checks), "checks": rows}))
+        good = all(check.ok for check in checks)
+        print(json.dumps({"model": model.name, "prompt": PROMPT, "ok": good, "checks": rows}))
     else:
         _print_table(model.name, checks)
     return 0 if all(check.ok for check in checks) else 1
@@ -54,7 +55,9 @@ def _print_table(name: str, checks: list[Check]) -> None:
     print(f"{'identity':{width}}  {'largest error':>13}  {'allowed':>8}")
     for check in checks:
         verdict = "ok" if check.ok else "FAILED"
-        print(f"{check.name:{width}}  {check.error:13.3g}  {check.tolerance:8.0e}  {verdict:6}  {check.detail}")
+        print(
+            f"{check.name:{width}}  {check.error:13.3g}  {check.tolerance:8.0e}  {verdict:6}  {check.detail}"
+        )
 
 
 def run_checks(model: LoadedModel) -> Iterator[Check]:
@@ -104,7 +107,9 @@ def _logits(model: LoadedModel, ids: list[int]) -> Check:
 def _against_generate(model: LoadedModel, ids: list[int], ours: list[int]) -> Check:
     theirs = reference.greedy(model, ids, GREEDY_TOKENS)
     differing = sum(a != b for a, b in zip(ours, theirs, strict=False)) + abs(len(ours) - len(theirs))
-    return Check("greedy tokens = model.generate", differing, 0, f"{len(theirs)} tokens, differing ones counted")
+    return Check(
+        "greedy tokens = model.generate", differing, 0, f"{len(theirs)} tokens, differing ones counted"
+    )
 
 
 def _replay(model: LoadedModel, ids: list[int], generated: list[int]) -> Check:
@@ -117,10 +122,14 @@ def _replay(model: LoadedModel, ids: list[int], generated: list[int]) -> Check:
     )
 
 
-def _largest(name: str, tolerance: float, views: list[LayerView], error: Callable[[LayerView], float]) -> Check:
+def _largest(
+    name: str, tolerance: float, views: list[LayerView], error: Callable[[LayerView], float]
+) -> Check:
     errors = [error(view) for view in views]
     worst = int(np.argmax(errors))
-    return Check(name, errors[worst], tolerance, f"largest in layer {views[worst].layer}, {len(views)} layers")
+    return Check(
+        name, errors[worst], tolerance, f"largest in layer {views[worst].layer}, {len(views)} layers"
+    )
 
 
 def _gap(a: np.ndarray, b: np.ndarray | float) -> float:
@@ -198,7 +207,9 @@ def _kv_bytes(model: LoadedModel, trace: Trace) -> Iterator[Check]:
 def _parameters(model: LoadedModel) -> Check:
     counted = sum(row.count for row in model.parameters())
     whole = sum(p.numel() for p in model.hf_model.parameters())
-    return Check("parameters by part = all parameters", abs(counted - whole), 0, f"{whole:,}, tied weights once")
+    return Check(
+        "parameters by part = all parameters", abs(counted - whole), 0, f"{whole:,}, tied weights once"
+    )
 
 
 def _sampling(logits: np.ndarray, previous: tuple[int, ...]) -> Check:
@@ -214,4 +225,9 @@ def _sampling(logits: np.ndarray, previous: tuple[int, ...]) -> Check:
         )
         for params in settings
     ]
-    return Check("sampling = transformers' processors", max(errors), 1e-9, f"{len(settings)} settings, whole vocabulary")
+    return Check(
+        "sampling = transformers' processors",
+        max(errors),
+        1e-9,
+        f"{len(settings)} settings, whole vocabulary",
+    )

@@ -141,7 +141,7 @@ class LoadedModel:
     def _check(self, token_ids: Sequence[int], start: int) -> None:
         if start + len(token_ids) > self.shape.max_positions:
             raise UserError(
-                f"This text has {start + len(token_ids)} tokens; the model can read {self.shape.max_positions}.",
+                f"The text has {start + len(token_ids)} tokens; the model reads {self.shape.max_positions}.",
                 "Shorten the prompt.",
             )
         if any(not 0 <= t < self.shape.vocab_size for t in token_ids):
@@ -196,7 +196,7 @@ class LoadedModel:
         return self._lm_head[list(token_ids)]
 
     def weight(self, layer: int, part: str) -> np.ndarray:
-        """A weight of one block by its name there, for example ``"mlp.down_proj.weight"``; (out, in) as stored.
+        """A weight of one block by its name there, such as ``"mlp.down_proj.weight"``, as stored.
 
         Raises:
             KeyError: the block has no such parameter.

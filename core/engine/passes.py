@@ -141,7 +141,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class LensTop:
-    """The likeliest tokens per position: ``ids`` (n, k) int64, ``probabilities`` (n, k) over the whole vocabulary."""
+    """Likeliest tokens per position: ``ids`` and ``probabilities`` (n, k), over the whole vocabulary."""
 
     ids: np.ndarray
     probabilities: np.ndarray
