@@ -1,6 +1,6 @@
 // @ts-check
 /** The small grid: positions × layers, one cell lit. Click or arrow keys choose a cell for all pages. */
-import { bitmap, context, forgetWidth, onWidth } from "./lib/canvas.js"
+import { bitmap, context, forgetWidth, monospaced, onWidth } from "./lib/canvas.js"
 import { h, memory, part, set, visible } from "./lib/dom.js"
 import { columnAt, fold } from "./lib/fold.js"
 import { colours, lookup } from "./lib/theme.js"
@@ -10,6 +10,8 @@ export const styles = ["small_grid.css"]
 const BODY = 78 // height of all layers, in pixels
 const TOP = 5
 const FOOT = 9
+const NAMES = 18 // room for the tokens' own text, where columns are wide enough for it
+const NAMED_FROM = 34
 const GROUP_GAP = 7
 const EMIT_AFTER_MS = 140
 
@@ -66,7 +68,8 @@ function paint(element, m) {
   const palette = colours(element)
   const layout = fold(count, width, m.header.prompt_length, m.position, GROUP_GAP)
   m.layout = layout
-  const ctx = context(canvas, width, TOP + BODY + FOOT)
+  const named = (layout.columns[0]?.width ?? 0) >= NAMED_FROM
+  const ctx = context(canvas, width, TOP + BODY + FOOT + (named ? NAMES : 0))
   const cells = bitmap(upsideDown(m.shades, layers, count), count, layers, lookup(palette.ramp))
   ctx.imageSmoothingEnabled = false
   const row = BODY / layers
@@ -78,20 +81,20 @@ function paint(element, m) {
     ctx.fillRect(x, TOP + BODY + 4, inner, position === m.position ? 4 : 2)
     ctx.globalAlpha = 1
   }
+  if (named) names(ctx, layout, m.header, palette)
   if (row >= 2.4) hairlines(ctx, layout, layers, row, palette.paper)
   if (layout.gap) dots(ctx, layout.gap, palette.muted)
   const lit = layout.columns.find(({ position }) => position === m.position)
   if (lit) {
     const y = TOP + (layers - 1 - m.layer) * row
-    ctx.fillStyle = palette.accent
-    ctx.globalAlpha = 0.14
-    ctx.fillRect(0, y, width, row)
-    ctx.fillRect(lit.x, TOP, lit.width, BODY)
-    ctx.globalAlpha = 1
+    const grow = Math.max(0, 7 - row) / 2
     ctx.strokeStyle = palette.accent
+    ctx.lineWidth = 1
+    ctx.globalAlpha = 0.6
+    ctx.strokeRect(lit.x - 1, TOP - 0.5, lit.width + 0.5, BODY + 1)
+    ctx.globalAlpha = 1
     ctx.lineWidth = 2
-    const grow = Math.max(0, 6 - row) / 2
-    ctx.strokeRect(lit.x - 1, y - grow, Math.max(6, lit.width), row + 2 * grow)
+    ctx.strokeRect(lit.x - 1, y - grow, Math.max(6, lit.width + 0.5), row + 2 * grow)
   }
   words(element, m, layout)
 }
@@ -125,6 +128,34 @@ function hairlines(ctx, layout, layers, row, paper) {
 }
 
 /**
+ * The tokens under their columns, cut to the column's width.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {import("./lib/fold.js").Layout} layout
+ * @param {any} header
+ * @param {any} palette
+ */
+function names(ctx, layout, header, palette) {
+  monospaced(ctx, 12)
+  ctx.textBaseline = "top"
+  for (const { position, x, width } of layout.columns) {
+    ctx.fillStyle = position < header.prompt_length ? palette.ink : palette.accent
+    ctx.fillText(cut(ctx, visible(header.tokens[position] ?? ""), width - 4), x, TOP + BODY + FOOT + 3)
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {string} text
+ * @param {number} width
+ */
+function cut(ctx, text, width) {
+  if (ctx.measureText(text).width <= width) return text
+  const signs = [...text]
+  while (signs.length && ctx.measureText(signs.join("") + "…").width > width) signs.pop()
+  return signs.join("") + "…"
+}
+
+/**
  * @param {CanvasRenderingContext2D} ctx
  * @param {{x: number, width: number}} gap
  * @param {string} ink
@@ -147,7 +178,7 @@ function dots(ctx, gap, ink) {
 function words(element, m, layout) {
   const { labels, tokens, prompt_length: given } = m.header
   const [given_, made, where] = /** @type {HTMLElement[]} */ ([...element.querySelectorAll(".nt-small-grid-line span")])
-  given_.textContent = fill(labels.given, { count: given })
+  given_.textContent = fill(labels.given, { count: given, limit: m.header.limit })
   made.textContent = tokens.length > given ? fill(labels.made, { count: tokens.length - given }) : ""
   const folded = layout.hidden ? ` ${fill(labels.folded, { count: layout.hidden })}` : ""
   where.textContent = place(m, m.layer, m.position) + folded

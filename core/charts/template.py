@@ -67,7 +67,11 @@ def template(theme: str | None) -> go.layout.Template:
                 "activecolor": colours.accent,
             },
         },
-        data={"heatmap": [{"colorbar": _colorbar(colours.muted), "hoverongaps": False}]},
+        data={
+            "heatmap": [
+                {"colorbar": _colorbar(colours.muted), "hoverongaps": False, "colorscale": colours.colorscale()}
+            ]
+        },
     )
 
 

@@ -30,6 +30,7 @@ def small_grid(
     tokens: Sequence[str],
     *,
     prompt_length: int,
+    prompt_limit: int,
     layer: int,
     position: int,
     labels: Mapping[str, str],
@@ -43,6 +44,7 @@ def small_grid(
     header = {
         "tokens": list(tokens),
         "prompt_length": prompt_length,
+        "limit": f"{prompt_limit:,}",
         "layer": layer,
         "position": position,
         "labels": dict(labels),

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
-SERVED_FOLDERS = ("js", "css", "fonts")
+SERVED_FOLDERS = ("js", "css", "fonts", "images")
 
 
 @cache

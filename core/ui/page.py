@@ -22,7 +22,7 @@ from core.charts.labels import number
 from core.charts.template import CONFIG, dressed
 from core.components.keep_figure import keep_figure
 from core.components.small_grid import small_grid
-from core.ui import formulas, notices, opening, state, text
+from core.ui import formulas, notices, opening, runs, state, text
 from core.ui.links import Link
 from core.ui.pages import page_info
 from core.ui.prompt_bar import prompt_bar
@@ -222,6 +222,7 @@ def _grid(page: Page) -> None:
             page.trace.residual_norms()[1:],
             page.tokens,
             prompt_length=len(page.run.prompt_ids),
+            prompt_limit=runs.prompt_limit(page.model.shape),
             layer=page.selection.layer,
             position=page.selection.position,
             labels=labels,

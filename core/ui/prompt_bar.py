@@ -39,7 +39,9 @@ def prompt_bar(session: Session) -> None:
             on_click=_take_preset,
             args=(session,),
         )
-        with st.popover(models.title(session.link.model), icon=":material/memory:", key="nt_model_menu"):
+        name = models.title(session.link.model)
+        shown = label("shell", "with_chat", name=name) if session.link.chat else name
+        with st.popover(shown, icon=":material/memory:", key="nt_model_menu"):
             _model_menu(session)
 
 

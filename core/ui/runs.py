@@ -28,10 +28,7 @@ class PromptTokens:
 
 
 def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
-    """Encode the link's prompt with the model's own codec and note which control tokens the text itself holds.
-
-    The limit leaves room for at least one new token in the model's context.
-    """
+    """Encode the link's prompt with the model's own codec and note which control tokens the text itself holds."""
     plain = tuple(codec.encode(link.prompt, specials_as_text=True))
     if link.chat and codec.has_chat_template:
         ids = tuple(codec.chat(link.prompt, specials_as_text=link.literal))
@@ -42,8 +39,12 @@ def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
     if tuple(typed) != plain:
         found = dict.fromkeys(piece.raw for piece in codec.pieces(typed) if piece.special)
         specials = tuple(raw for raw in found if raw in link.prompt)
-    limit = min(MAX_PROMPT_TOKENS, max(1, shape.max_positions - 1)) if shape.max_positions else MAX_PROMPT_TOKENS
-    return PromptTokens(ids, limit, specials)
+    return PromptTokens(ids, prompt_limit(shape), specials)
+
+
+def prompt_limit(shape: Any) -> int:
+    """The most tokens that a prompt may have: our own limit, or the model's context less one new token."""
+    return min(MAX_PROMPT_TOKENS, max(1, shape.max_positions - 1)) if shape.max_positions else MAX_PROMPT_TOKENS
 
 
 def check(link: Link, tokens: PromptTokens) -> None:

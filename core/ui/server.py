@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import html
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from core.components.versions import ASSETS, SERVED_FOLDERS, asset_version
 from core.ui import loading
+from core.ui.pages import ALL_PAGES
 from core.ui.text import label
 
 LOG = logging.getLogger("next_token")
@@ -33,16 +38,39 @@ ASK_FIRST = "no-cache"
 
 
 def routes() -> list[BaseRoute]:
-    """``/assets/<version>/<path>`` (kept for good by browsers), ``/assets/<path>`` and ``/healthz``."""
+    """``/assets/<version>/<path>`` (kept for good by browsers), ``/healthz``, and the document of each page."""
     base = "/" + str(st.get_option("server.baseUrlPath") or "").strip("/")
     base = base.rstrip("/")
     found: list[BaseRoute] = [
         Route(f"{base}/assets/{{path:path}}", serve_asset, methods=["GET", "HEAD"]),
         Route(f"{base}/healthz", health),
+        Route(f"{base}/", document),
+        *(Route(f"{base}/{page.path}", document) for page in ALL_PAGES),
     ]
     if base:
         found.append(Route("/healthz", health))
     return found
+
+
+async def document(_request: Request) -> Response:
+    """The HTML that every page starts from."""
+    return HTMLResponse(_document(), headers={"Cache-Control": ASK_FIRST})
+
+
+@cache
+def _document() -> str:
+    """Streamlit's own index.html with our title and icon, and told where its server is.
+
+    Left to itself the browser side first looks for the server below the page's own address (``/attention/_stcore``)
+    and reports the two misses as errors; it also fetches a typeface ahead that this app does not use.
+    """
+    index = Path(st.__file__).parent / "static" / "index.html"
+    text = index.read_text(encoding="utf-8")
+    name = html.escape(label("shell", "app_name"))
+    where = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href }</script>'
+    text = re.sub(r"<title>.*?</title>", lambda _: f"<title>{name}</title>\n    {where}", text, count=1)
+    text = text.replace('href="./favicon.png"', f'href="./assets/{asset_version()}/images/icon.svg"')
+    return re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*/>', "", text)
 
 
 async def serve_asset(request: Request) -> Response:

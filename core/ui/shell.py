@@ -9,32 +9,46 @@ from core.ui import state
 from core.ui.pages import PageInfo, available_pages, home_page
 from core.ui.text import label
 
+IMAGES = ASSETS / "images"
+HOME = "home"  # Streamlit wants a name for the page at ``/``; it is in no address.
+
 
 def main() -> None:
     """One run of the app."""
-    st.set_page_config(page_title=label("shell", "app_name"), layout="wide")
+    # Before the navigation: else a page's own icon would make the browser fetch a favicon from a font server.
+    st.set_page_config(label("shell", "app_name"), str(IMAGES / "icon.svg"), layout="wide")
     st.html(ASSETS / "css" / "shell.css")
     chosen = st.navigation(_navigation(), expanded=True)
-    state.begin_run(chosen.url_path)
-    chosen.run()
-    state.write_link()
+    st.set_page_config(f"{chosen.title} · {label('shell', 'app_name')}")
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    st.logo(str(IMAGES / f"wordmark-{theme}.svg"), size="large", icon_image=str(IMAGES / "icon.svg"))
+    state.begin_run(chosen.title)
+    try:
+        chosen.run()
+    finally:  # also when the page stops early
+        state.write_link()
 
 
 def _navigation() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
+    """Sections and their pages. The home page stands at ``/`` and, hidden from the menu, at its own address too."""
     sections: dict[str, list[st.Page]] = {}  # type: ignore[valid-type]
     home = home_page()
     for page in available_pages():
-        sections.setdefault(label("shell", f"section_{page.section}"), []).append(_streamlit_page(page, page == home))
+        name = label("shell", f"section_{page.section}")
+        sections.setdefault(name, []).append(_streamlit_page(page, at_root=page == home))
+        if page == home:
+            sections[name].append(_streamlit_page(page, hidden=True))
     return sections
 
 
-def _streamlit_page(page: PageInfo, is_home: bool) -> st.Page:  # type: ignore[valid-type]
+def _streamlit_page(page: PageInfo, at_root: bool = False, hidden: bool = False) -> st.Page:  # type: ignore[valid-type]
     return st.Page(
         page.file,
         title=label("shell", f"page_{page.name}"),
         icon=page.icon,
-        url_path=page.path,
-        default=is_home,
+        url_path=HOME if at_root else page.path,
+        default=at_root,
+        visibility="hidden" if hidden else "visible",
     )
 
 

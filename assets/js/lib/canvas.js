@@ -21,6 +21,17 @@ export function context(canvas, width, height) {
 }
 
 /**
+ * The monospaced face for token text, without ligatures: `<|` stays two characters.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {number} size in pixels
+ * @param {number} [weight]
+ */
+export function monospaced(ctx, size, weight = 400) {
+  ctx.font = `${weight} ${size}px "JetBrains Mono", ui-monospace, monospace`
+  ctx.textRendering = "optimizeSpeed"
+}
+
+/**
  * Paint one pixel per cell through a table of 256 colours. Put the bitmap where it belongs with `drawImage` and
  * `imageSmoothingEnabled = false`.
  * @param {ArrayLike<number>} cells values from 0 to 255, row by row, the first row at the top
