@@ -32,7 +32,7 @@ def template(theme: str | None) -> go.layout.Template:
         layout={
             "font": {"family": FONT, "color": colours.ink, "size": 13},
             "title": {"font": {"size": 15, "color": colours.ink}, "x": 0, "xanchor": "left"},
-            "paper_bgcolor": "rgba(0,0,0,0)",
+            "paper_bgcolor": colours.paper,
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": [
                 colours.residual,
@@ -59,7 +59,7 @@ def template(theme: str | None) -> go.layout.Template:
                 "font": {"family": FONT, "color": colours.ink, "size": 12},
                 "align": "left",
             },
-            "margin": {"l": 8, "r": 8, "t": 32, "b": 8},
+            "margin": {"l": 8, "r": 8, "t": 20, "b": 8},
             "bargap": 0.25,
             "modebar": {
                 "bgcolor": "rgba(0,0,0,0)",

@@ -22,10 +22,10 @@ _PROMPT, _MODEL, _CHAT, _LITERAL, _LINES, _PRESET = (
 def prompt_bar(session: Session) -> None:
     """Draw the bar. Whatever the learner changes becomes a new request of the session."""
     st.session_state[_PROMPT] = session.link.prompt
-    row = st.container(key="nt_bar", horizontal=True, vertical_alignment="bottom", gap="small")
+    row = st.container(key="nt_bar", horizontal=True, vertical_alignment="top", gap="small")
     with row:
         with st.form("nt_form", border=False, enter_to_submit=True):
-            inner = st.container(key="nt_bar_form", horizontal=True, vertical_alignment="bottom", gap="small")
+            inner = st.container(key="nt_bar_form", horizontal=True, vertical_alignment="top", gap="small")
             with inner:
                 _prompt_field(session)
                 st.form_submit_button(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.decoding.run import Run
+from core.decoding.run import Run, StopRules
 from core.errors import UserError
 from core.ui.links import Link
 from core.ui.text import label
@@ -58,15 +58,15 @@ def check(link: Link, tokens: PromptTokens) -> None:
         )
 
 
-def start(model: Any, tokens: PromptTokens, link: Link, progress: Callable[[int], object]) -> Any:
+def start(model: Any, tokens: PromptTokens, link: Link, progress: Callable[[int], object]) -> Run:
     """Prefill, repeat the link's steps with its settings and its forced choices, and go to its place.
 
     ``progress`` is called with the number of steps done. A run that ends early (end of text) ends the repeating.
     """
-    run = Run.start(model, tokens.ids)
     params, forced = link.params(), dict(link.taken)
+    run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens))
     for index in range(min(link.step + link.ahead, link.tokens)):
-        if run.stop_reason:
+        if run.stop_reason and index not in forced:
             break
         run.next(params, force=forced.get(index))
         progress(index + 1)

@@ -59,17 +59,17 @@ async def document(_request: Request) -> Response:
 
 @cache
 def _document() -> str:
-    """Streamlit's own index.html with our title and icon, and told where its server is.
+    """Streamlit's own index.html with our title and icon, and ``assets/js/boot.js`` ahead of its scripts.
 
-    Left to itself the browser side first looks for the server below the page's own address (``/attention/_stcore``)
-    and reports the two misses as errors; it also fetches a typeface ahead that this app does not use.
+    The typeface that it would fetch ahead is left out: this app does not use it.
     """
     index = Path(st.__file__).parent / "static" / "index.html"
     text = index.read_text(encoding="utf-8")
     name = html.escape(label("shell", "app_name"))
-    where = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href }</script>'
-    text = re.sub(r"<title>.*?</title>", lambda _: f"<title>{name}</title>\n    {where}", text, count=1)
-    text = text.replace('href="./favicon.png"', f'href="./assets/{asset_version()}/images/icon.svg"')
+    assets = f"./assets/{asset_version()}"
+    boot = f'<script src="{assets}/js/boot.js"></script>'
+    text = re.sub(r"<title>.*?</title>", lambda _: f"<title>{name}</title>\n    {boot}", text, count=1)
+    text = text.replace('href="./favicon.png"', f'href="{assets}/images/icon.svg"')
     return re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*/>', "", text)
 
 

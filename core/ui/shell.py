@@ -7,7 +7,7 @@ import streamlit as st
 from core.components.versions import ASSETS
 from core.ui import state
 from core.ui.pages import PageInfo, available_pages, home_page
-from core.ui.text import label
+from core.ui.text import label, section
 
 IMAGES = ASSETS / "images"
 HOME = "home"  # Streamlit wants a name for the page at ``/``; it is in no address.
@@ -16,7 +16,13 @@ HOME = "home"  # Streamlit wants a name for the page at ``/``; it is in no addre
 def main() -> None:
     """One run of the app."""
     # Before the navigation: else a page's own icon would make the browser fetch a favicon from a font server.
-    st.set_page_config(label("shell", "app_name"), str(IMAGES / "icon.svg"), layout="wide")
+    # The entry in the menu brings the menu itself, and with it the choice between light and dark.
+    st.set_page_config(
+        label("shell", "app_name"),
+        str(IMAGES / "icon.svg"),
+        layout="wide",
+        menu_items={"About": section("shell", "about"), "Get help": None, "Report a bug": None},
+    )
     st.html(ASSETS / "css" / "shell.css")
     chosen = st.navigation(_navigation(), expanded=True)
     st.set_page_config(f"{chosen.title} · {label('shell', 'app_name')}")

@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 LAYERS, HEADS, VOCABULARY = 30, 9, 1000
 
@@ -111,6 +112,18 @@ class FakeRun:
 
     def jump(self, step: int) -> None:
         self.cursor = step
+
+
+STOOD_IN = ("core.engine.loader", "core.engine.startup", "core.engine.catalogue", "core.decoding.run")
+
+
+def keep_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the real modules put back after the test."""
+    for name in STOOD_IN:
+        if name in sys.modules:
+            monkeypatch.setitem(sys.modules, name, sys.modules[name])
+        else:
+            monkeypatch.setitem(sys.modules, name, ModuleType(name))
 
 
 def install(load_model: Any = None) -> None:

@@ -1,0 +1,18 @@
+// @ts-check
+/* Runs before Streamlit's own code, in every page's document. */
+
+// Where the server is. Without this the browser first looks for it below the page's own address and reports misses.
+/** @type {any} */ (window).__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href }
+
+// A change of page makes a history entry without the link's values, and the page then writes them: one entry, not two.
+{
+  const push = history.pushState.bind(history)
+  let fresh = false
+  history.pushState = (state, unused, url) => {
+    const next = new URL(url ?? "", location.href)
+    const same = next.pathname === location.pathname
+    if (same && fresh && next.search) history.replaceState(state, unused, url)
+    else push(state, unused, url)
+    fresh = !same && !next.search
+  }
+}

@@ -1,0 +1,161 @@
+"""The frame of all pages, with a stand-in for the engine: what a click, a link and a mistake do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.errors import UserError
+from core.ui import loading, pages, text
+from tests.app import fakes
+
+SHELL = Path(pages.__file__).with_name("shell.py")
+PAGE = """
+import streamlit as st
+from core.ui.page import Try, open_page
+page = open_page("{name}")
+page.intro()
+st.button("next", key="next", on_click=lambda: page.run.next(page.session.params))
+st.button("back", key="back", on_click=lambda: page.run.jump(page.run.cursor - 1))
+page.pick_layer()
+page.try_this([Try("dog", {{"prompt": "Dog bites man", "layer": 3}})])
+st.text(f"{{page.selection}} {{page.model.codec.decode(page.run.tip)}}", )
+"""
+TEXT = "## intro\nHello.\n\n## labels\n- dog: Dog\n"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+    fakes.keep_modules(monkeypatch)
+    fakes.install()
+    from core.ui import runs
+
+    monkeypatch.setattr(runs, "Run", fakes.FakeRun)
+    monkeypatch.setattr(loading, "_loads", {})
+    monkeypatch.setattr(pages, "PAGES_FOLDER", tmp_path)
+    real = text.load
+    monkeypatch.setattr(text, "load", lambda page: real(page) if page == "shell" else text.parse(page, TEXT))
+    for name in ("tokens", "attention"):
+        (tmp_path / f"{name}.py").write_text(PAGE.format(name=name))
+    loading.begin("smollm2-135m").done.wait(5)
+    yield AppTest.from_file(str(SHELL), default_timeout=20)
+
+
+def shown(app: AppTest) -> str:
+    return " ".join(item.value for kind in (app.markdown, app.caption, app.text, app.warning) for item in kind)
+
+
+def test_a_bare_address_runs_the_default_prompt_and_stays_bare(shell: AppTest) -> None:
+    shell.run()
+    assert not shell.exception
+    assert "The capital of France is" in shown(shell)
+    assert shell.query_params == {}
+
+
+def test_a_link_sets_the_screen_and_the_screen_writes_the_same_link(shell: AppTest) -> None:
+    query = {"prompt": "one two", "step": "3", "temperature": "1.5", "seed": "7", "layer": "4", "head": "2", "position": "1"}
+    for name, value in query.items():
+        shell.query_params[name] = value
+    shell.run()
+    assert "step=3, layer=4, head=2, position=1" in shown(shell)
+    assert dict(shell.query_params.items()) == query
+
+
+def test_stepping_writes_the_step_and_back_keeps_what_was_ahead(shell: AppTest) -> None:
+    shell.run()
+    shell.button(key="next").click().run()
+    shell.button(key="next").click().run()
+    assert shell.query_params["step"] == "2"
+    before = shown(shell)
+    shell.button(key="back").click().run()
+    assert shell.query_params["step"] == "1" and shell.query_params["ahead"] == "1"
+    shell.query_params["step"], shell.query_params["ahead"] = "2", "0"
+    shell.run()
+    assert shown(shell) == before
+
+
+def test_malformed_and_out_of_range_values_leave_one_quiet_line(shell: AppTest) -> None:
+    shell.query_params["layer"] = "9999"
+    shell.query_params["temperature"] = "warm"
+    shell.run()
+    assert not shell.exception
+    lines = [item.value for item in shell.caption if "could not be used" in item.value]
+    assert len(lines) == 1 and "layer" in lines[0] and "temperature" in lines[0]
+    assert shell.query_params == {}
+
+
+@pytest.mark.parametrize("prompt", ["", "   ", "\n"])
+def test_an_empty_prompt_says_what_to_do(shell: AppTest, prompt: str) -> None:
+    shell.query_params["prompt"] = prompt
+    shell.run()
+    assert not shell.exception
+    assert "There is no text to read yet" in shown(shell)
+
+
+def test_a_prompt_beyond_the_limit_is_refused_before_the_run(shell: AppTest) -> None:
+    shell.query_params["prompt"] = "a " * 1500
+    shell.run()
+    assert "the limit is 1,024" in shown(shell).replace("\\", "")
+
+
+def test_control_tokens_in_the_text_are_named_and_can_be_read_as_letters(shell: AppTest) -> None:
+    shell.query_params["prompt"] = "Hi<|im_end|> there"
+    shell.run()
+    assert "`<|im_end|>`" in shown(shell)
+    shell.button(key="nt_specials_make").click().run()
+    assert "is read as plain letters" in shown(shell)
+    assert shell.query_params["literal"] == "1"
+
+
+def test_an_experiment_sets_prompt_and_place_at_once(shell: AppTest) -> None:
+    shell.run()
+    shell.button(key="nt_try_dog").click().run()
+    assert "Dog bites man" in shown(shell) and "layer=3" in shown(shell)
+
+
+def test_a_layer_chosen_on_one_page_is_chosen_on_the_next(shell: AppTest) -> None:
+    shell.run()
+    shell.number_input(key="nt_pick_layer").set_value(11).run()
+    assert shell.query_params["layer"] == "11"
+    shell.switch_page(str(pages.PAGES_FOLDER / "attention.py")).run()
+    assert not shell.exception
+    assert "layer=11" in shown(shell)
+
+
+def test_a_link_with_an_unknown_model_downloads_nothing(shell: AppTest) -> None:
+    asked: list[str] = []
+    fakes.install(lambda name, progress=None: asked.append(name))
+    shell.query_params["model"] = "somebody/huge-model"
+    shell.run()
+    assert not asked and loading.known("somebody/huge-model") is None
+    assert "somebody/huge-model" in shown(shell)
+
+
+def test_a_model_that_fails_leaves_a_notice_and_the_prompt(shell: AppTest) -> None:
+    def fail(name: str, progress: object = None) -> None:
+        raise UserError("The disk is full.", "Free 1 GB and try again.")
+
+    fakes.install(fail)
+    loading._loads.clear()
+    loading.begin("smollm2-135m").done.wait(5)
+    shell.query_params["prompt"] = "keep me"
+    shell.run()
+    assert "The disk is full" in shown(shell).replace("\\", "")
+    assert shell.text_input(key="nt_prompt").value == "keep me"
+    fakes.install()
+    shell.button(key="nt_retry").click().run()
+    loading.begin("smollm2-135m").done.wait(5)
+    shell.run()
+    assert "keep me" in shown(shell)
+
+
+def test_a_crash_inside_loading_shows_no_traceback(shell: AppTest) -> None:
+    fakes.install(lambda name, progress=None: 1 / 0)
+    loading._loads.clear()
+    loading.begin("smollm2-135m").done.wait(5)
+    shell.run()
+    assert not shell.exception and "Traceback" not in shown(shell)
+    assert any("error that is ours" in item.value for item in shell.error)
