@@ -20,8 +20,12 @@ def installed() -> str | None:
     named = os.environ.get("CHROMIUM")
     if named:
         return shutil.which(named)
-    on_path = next((path for name in NAMES if (path := shutil.which(name))), None)
-    return on_path or _playwright_copy()
+    return on_path() or _playwright_copy()
+
+
+def on_path() -> str | None:
+    """A Chromium or Chrome of the system, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def _playwright_copy() -> str | None:

@@ -24,7 +24,8 @@ def main(folder: str) -> int:
     except ImportError:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         return _give_up(
-            f"This Python cannot make virtual environments. On Debian or Ubuntu: apt install python{version}-venv"
+            "This Python cannot make virtual environments. "
+            f"On Debian or Ubuntu: apt install python{version}-venv"
         )
     print(f"Making the virtual environment {folder}", file=sys.stderr)
     try:

@@ -24,5 +24,6 @@ def test_browser_code(file: Path) -> None:
         if os.environ.get("CI"):
             pytest.fail("node is missing: the tests of the browser code did not run")
         pytest.skip("node is not installed")
-    done = subprocess.run([node, "--test", str(file)], capture_output=True, text=True, timeout=120, check=False)
+    command = [node, "--test", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
