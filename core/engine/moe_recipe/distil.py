@@ -1,0 +1,258 @@
+"""Distillation: the student learns the dense model's distributions, its last hidden states and a sharp router.
+
+loss = KL(dense || student) over the commonest tokens + relative error of the final hidden states
+     + load balance (Switch Transformer) + cross-entropy of the router with the experts' energies.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from core.engine.moe_recipe.dataset import RowOrder, Rows
+from core.engine.moe_recipe.settings import DistilSettings
+from core.engine.moe_recipe.student import Routed, SplitFFN, SplitState, norm_gains, split_layers, student_state
+
+Log = Callable[[str], None]
+EMA_DECAY = 0.98
+EMA_POWER = 0.7  # how much of an expert's usual energy is divided out of the router's target
+KL_DECAY = 0.95
+
+
+@dataclass
+class Progress:
+    """Where a training run stands; saved in its checkpoint."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    kl: float = 0.0  # running mean, over the commonest tokens only: not the KL of the evaluation
+
+
+@dataclass
+class Losses:
+    """One micro-batch's parts of the loss."""
+
+    kl: torch.Tensor
+    hidden: torch.Tensor
+    balance: torch.Tensor
+    router: torch.Tensor
+    sharpness: float
+
+    def total(self, settings: DistilSettings) -> torch.Tensor:
+        weighted = settings.hidden_weight * self.hidden + settings.balance_weight * self.balance
+        return self.kl + weighted + settings.router_weight * self.router
+
+
+def common_tokens(rows: Rows, vocabulary_size: int, count: int) -> torch.Tensor:
+    """The ids of the ``count`` commonest tokens of the training rows (samples weigh four times)."""
+    ids = torch.cat([rows.prose.reshape(-1), rows.sampled.reshape(-1).repeat(4)])
+    return torch.bincount(ids, minlength=vocabulary_size).topk(min(count, vocabulary_size)).indices
+
+
+def router_target(energy: torch.Tensor, usual: torch.Tensor, temperature: float) -> torch.Tensor:
+    """(M, E) probabilities: which experts matter most for each token, against what they usually carry."""
+    return ((energy + 1e-8).log() - EMA_POWER * (usual + 1e-8).log()).div(temperature).softmax(-1)
+
+
+def load_balance(routed: Routed, n_experts: int) -> torch.Tensor:
+    """E * sum_e (share of choices) * (mean probability): 1 when both are uniform (Fedus et al. 2021)."""
+    share = torch.bincount(routed.chosen.reshape(-1), minlength=n_experts).float() / routed.chosen.numel()
+    return n_experts * (share * routed.logits.softmax(-1).mean(0)).sum()
+
+
+def learning_rate_scale(done: float, step: int, settings: DistilSettings) -> float:
+    """Linear warm-up, then a cosine from 1 to ``floor`` over ``done`` in 0..1, all times ``rate_factor``."""
+    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+    shape = cosine * (1 - settings.floor) + settings.floor
+    return min(1.0, (step + 1) / settings.warm_up) * shape * settings.rate_factor
+
+
+def _groups(student: Any, settings: DistilSettings) -> tuple[dict[str, list[nn.Parameter]], dict[str, float]]:
+    layers = list(split_layers(student).values())
+    groups = {
+        "router": [layer.router for layer in layers],
+        "scale": [p for layer in layers for p in (layer.expert_scale, layer.channel_scale)],
+        "lora": [p for layer in layers for p in (*layer.a.values(), *layer.b.values())],
+        "norm": norm_gains(student),
+    }
+    mean_router = sum(float(r.detach().abs().mean()) for r in groups["router"]) / len(layers)
+    rates = {
+        "router": mean_router * settings.router_rate,
+        "scale": settings.scale_rate,
+        "lora": settings.lora_rate,
+        "norm": settings.norm_rate,
+    }
+    return groups, rates
+
+
+@dataclass
+class TeacherStates:
+    """The dense model's final hidden states by training row, kept in float16 (d * 2 bytes a token)."""
+
+    model: Any
+    kept: dict[int, torch.Tensor] = field(default_factory=dict)
+    limit: int = 6_000
+
+    @torch.no_grad()
+    def get(self, keys: list[int], ids: torch.Tensor) -> torch.Tensor:
+        """(rows, T, d) float32 for the rows ``ids`` (rows, T), known by ``keys``."""
+        missing = [i for i, key in enumerate(keys) if key not in self.kept]
+        fresh: dict[int, torch.Tensor] = {}
+        if missing:
+            states = self.model.model(ids[missing], use_cache=False).last_hidden_state
+            fresh = {keys[i]: state.half() for i, state in zip(missing, states, strict=True)}
+            if len(self.kept) < self.limit:
+                self.kept.update(fresh)
+        return torch.stack([fresh[k] if k in fresh else self.kept[k] for k in keys]).float()
+
+
+class Distiller:
+    """One training run: holds teacher, student, optimiser and the place in the data."""
+
+    def __init__(self, teacher: Any, student: Any, rows: Rows, settings: DistilSettings, seed: int) -> None:
+        self.student, self.settings, self.rows = student, settings, rows
+        self.layers: list[SplitFFN] = list(split_layers(student).values())
+        self.teacher = TeacherStates(teacher)
+        ids = common_tokens(rows, teacher.config.vocab_size, settings.vocabulary)
+        self.head = teacher.lm_head.weight.data[ids].clone()  # (common, d)
+        self.groups, self.rates = _groups(student, settings)
+        for parameter in self._parameters():
+            parameter.requires_grad_(True)
+        groups = [{"params": self.groups[name], "lr": self.rates[name], "name": name} for name in self.groups]
+        self.optimiser = torch.optim.Adam(groups, betas=(0.9, 0.98))
+        self.usual = torch.zeros(len(self.layers), self.layers[0].split.n_experts)
+        self.prose_order = RowOrder(len(rows.prose), seed)
+        self.sampled_order = RowOrder(len(rows.sampled), seed + 1)
+        self.progress = Progress()
+        for layer in self.layers:
+            layer.energy_share = settings.energy_positions
+
+    def _parameters(self) -> Iterator[nn.Parameter]:
+        for group in self.groups.values():
+            yield from group
+
+    def run(self, seconds: float, file: Path, log: Log = print) -> Progress:
+        """Train until ``seconds`` (earlier sittings included) or the settings' steps are used up.
+
+        A checkpoint is written every ``checkpoint_every`` steps and at the end. A run bounded by steps repeats
+        exactly; one bounded by time ends where the clock says.
+        """
+        began, before = time.monotonic(), self.progress.seconds
+        while True:
+            self.progress.seconds = before + time.monotonic() - began
+            done = max(self.progress.seconds / seconds, self.progress.step / self.settings.steps)
+            if done >= 1:
+                break
+            losses = self.step(done)
+            if self.progress.step % self.settings.checkpoint_every == 0:
+                self.save(file)
+            log(self._line(losses))
+        self.save(file)
+        return self.progress
+
+    def step(self, done: float) -> Losses:
+        """One optimiser step over ``rows_per_step`` rows, in micro-batches."""
+        scale = learning_rate_scale(done, self.progress.step, self.settings)
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.rates[group["name"]] * scale
+        self.optimiser.zero_grad()
+        keys, ids = self._next_rows()
+        micro = self.settings.micro_rows
+        parts = range(0, len(keys), micro)
+        losses = None
+        for start in parts:
+            losses = self._losses(keys[start : start + micro], ids[start : start + micro])
+            (losses.total(self.settings) / len(parts)).backward()
+            kl = float(losses.kl)
+            first = self.progress.step == 0 and start == 0
+            self.progress.kl = kl if first else KL_DECAY * self.progress.kl + (1 - KL_DECAY) * kl
+        nn.utils.clip_grad_norm_(self.groups["lora"], self.settings.clip)
+        nn.utils.clip_grad_norm_(self.groups["router"], self.settings.clip)
+        self.optimiser.step()
+        self.progress.step += 1
+        self.progress.tokens += ids.numel()
+        assert losses is not None
+        return losses
+
+    def _next_rows(self) -> tuple[list[int], torch.Tensor]:
+        """Row keys and ids, prose and samples mixed so that every micro-batch has some of both."""
+        total = self.settings.rows_per_step
+        n_sampled = round(total * self.settings.sampled_share)
+        prose = self.prose_order.take(total - n_sampled)
+        sampled = self.sampled_order.take(n_sampled)
+        keys = prose + [len(self.rows.prose) + i for i in sampled]
+        ids = torch.cat([self.rows.prose[prose], self.rows.sampled[sampled]])
+        micro = max(1, total // self.settings.micro_rows)
+        order = [i for part in range(micro) for i in range(part, total, micro)]
+        return [keys[i] for i in order], ids[order]
+
+    def _losses(self, keys: list[int], ids: torch.Tensor) -> Losses:
+        width = self.head.shape[1]
+        goal = self.teacher.get(keys, ids).view(-1, width)  # (N, d)
+        own = self.student.model(ids, use_cache=False).last_hidden_state.reshape(-1, width)
+        with torch.no_grad():
+            p = F.linear(goal, self.head).log_softmax(-1)
+        q = F.linear(own, self.head).log_softmax(-1)
+        kl = (p.exp() * (p - q)).sum(-1).mean()
+        hidden = ((own - goal).pow(2).sum(-1) / goal.pow(2).sum(-1)).mean()
+        balance, router, sharpness = own.new_zeros(()), own.new_zeros(()), 0.0
+        for number, layer in enumerate(self.layers):
+            routed = layer.routed
+            assert routed is not None
+            balance = balance + load_balance(routed, layer.split.n_experts)
+            router = router + self._router_loss(number, routed)
+            sharpness += float(routed.logits.detach().softmax(-1).amax(-1).mean())
+        n = len(self.layers)
+        return Losses(kl, hidden, balance / n, router / n, sharpness / n)
+
+    def _router_loss(self, number: int, routed: Routed) -> torch.Tensor:
+        mean = routed.energy.mean(0)
+        known = bool(self.usual[number].any())
+        self.usual[number] = EMA_DECAY * self.usual[number] + (1 - EMA_DECAY) * mean if known else mean
+        target = router_target(routed.energy, self.usual[number], self.settings.target_temperature)
+        logits = routed.logits[routed.positions] / self.settings.router_softening
+        return -(target * logits.log_softmax(-1)).sum(-1).mean()
+
+    def _line(self, losses: Losses) -> str:
+        p = self.progress
+        return (
+            f"step {p.step} tokens {p.tokens} {p.seconds:.0f} s kl {p.kl:.4f} hidden {float(losses.hidden):.3f} "
+            f"balance {float(losses.balance):.3f} router {float(losses.router):.3f} sharp {losses.sharpness:.3f}"
+        )
+
+    def state(self) -> SplitState:
+        """A copy of what was trained so far."""
+        return student_state(self.student, self.layers[0].split)
+
+    def save(self, file: Path) -> None:
+        """Write the checkpoint in one move."""
+        values = {
+            "parameters": [p.detach() for p in self._parameters()],
+            "optimiser": self.optimiser.state_dict(),
+            "usual": self.usual,
+            "taken": (self.prose_order.taken, self.sampled_order.taken),
+            "progress": vars(self.progress),
+        }
+        part = file.with_suffix(".part")
+        torch.save(values, part)
+        part.replace(file)
+
+    def load(self, file: Path) -> None:
+        """Go on from a checkpoint of the same settings."""
+        values = torch.load(file, weights_only=True)
+        with torch.no_grad():
+            for parameter, value in zip(self._parameters(), values["parameters"], strict=True):
+                parameter.copy_(value)
+        self.optimiser.load_state_dict(values["optimiser"])
+        self.usual = values["usual"]
+        self.prose_order.taken, self.sampled_order.taken = values["taken"]
+        self.progress = Progress(**values["progress"])
