@@ -16,3 +16,7 @@
     fresh = !same && !next.search
   }
 }
+
+// The first page needs these as soon as it is drawn; they are fetched while Streamlit itself starts.
+import("./lib/loader.js")
+import("./small_grid.js")

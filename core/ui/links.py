@@ -16,8 +16,9 @@ from typing import Any
 
 from core.decoding.params import SamplingParams
 from core.decoding.randomness import MAX_SEED
+from core.engine import catalogue
 
-DEFAULT_MODEL = "smollm2-135m"
+DEFAULT_MODEL = catalogue.DEFAULT
 DEFAULT_PROMPT = "The capital of France is"
 DEFAULT_TOKEN_LIMIT = 40
 MAX_TOKEN_LIMIT = 512

@@ -10,7 +10,7 @@ import streamlit as st
 from core.errors import UserError
 from core.ui import loading, models, notices, runs
 from core.ui.state import Session
-from core.ui.text import label
+from core.ui.text import label, literal
 
 LOG = logging.getLogger("next_token")
 POLL_S = 0.4
@@ -66,11 +66,18 @@ def _start(session: Session, model: Any, tokens: runs.PromptTokens) -> None:
 
 def _ask_first(session: Session, name: str) -> None:
     """A link never downloads anything by itself: the learner says so."""
+    try:
+        description = models.description(name)
+    except UserError as error:
+        notices.user_error(error)
+        st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_use_default")
+        return
     with st.container(key="nt_ask_model", border=True):
         st.markdown(label("shell", "ask_model", name=f"`{name.replace('`', '')}`"))
+        st.markdown(literal(description))
         with st.container(horizontal=True, gap="small"):
-            st.button(label("shell", "ask_model_yes"), type="primary", on_click=_agree, args=(session, name))
-            st.button(label("shell", "use_default"), on_click=_use_default, args=(session,))
+            st.button(label("shell", "ask_model_yes"), type="primary", on_click=_agree, args=(session, name), key="nt_agree")
+            st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_no")
 
 
 def _agree(session: Session, name: str) -> None:
@@ -100,8 +107,8 @@ def _progress(name: str) -> None:
         st.rerun()
     st.markdown(f"**{label('shell', 'loading_title', name=models.title(name))}**")
     event = load.event
-    stages = ("download", "check", "convert", "load")
+    stages = ("wait", "download", "check", "convert", "load")
     stage = event.stage if event is not None and event.stage in stages else "load"
-    share = event.done / event.total if event is not None and event.total else 0.0
-    st.progress(min(1.0, max(0.0, share)), label("shell", f"stage_{stage}"))
+    share = event.fraction if event is not None else None
+    st.progress(share or 0.0, label("shell", f"stage_{stage}"))
     st.caption(label("shell", "loading_note"))

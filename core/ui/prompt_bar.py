@@ -106,7 +106,6 @@ def _take_preset(session: Session) -> None:
 def _change_model(session: Session) -> None:
     name = str(st.session_state[_MODEL] or "").strip()
     if name and name != session.link.model:
-        session.asked_model = name
         loading.forget_failure(name)
         session.ask(model=name)
 

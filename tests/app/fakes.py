@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -72,49 +72,34 @@ class FakeTrace:
         return norms.astype(np.float32)
 
 
+@dataclass(frozen=True)
+class FakePass:
+    ids: tuple[int, ...]
+
+    @property
+    def logits(self) -> np.ndarray:
+        spread = np.sin(np.arange(VOCABULARY) * 0.37 + sum(self.ids) * 1.7 + len(self.ids))
+        spread[:3] = -20.0
+        return (4 * spread).astype(np.float32)
+
+
 class FakeModel:
     def __init__(self, name: str = "smollm2-135m") -> None:
         self.name = name
         self.codec = FakeCodec()
         self.shape = SimpleNamespace(n_layers=LAYERS, n_heads=HEADS, max_positions=8192)
 
-    def trace(self, tip: tuple[int, ...]) -> FakeTrace:
-        return FakeTrace(tip)
+    def prefill(self, ids: Any) -> FakePass:
+        return FakePass(tuple(ids))
+
+    def step(self, parent: FakePass, token: int) -> FakePass:
+        return FakePass((*parent.ids, token))
+
+    def trace(self, tip: FakePass) -> FakeTrace:
+        return FakeTrace(tip.ids)
 
 
-@dataclass
-class FakeStep:
-    token_id: int
-    params: Any
-    forced: bool
-
-
-@dataclass
-class FakeRun:
-    prompt_ids: tuple[int, ...]
-    steps: list[FakeStep] = field(default_factory=list)
-    cursor: int = 0
-    stop_reason: str | None = None
-
-    @classmethod
-    def start(cls, _model: Any, ids: tuple[int, ...]) -> FakeRun:
-        return cls(tuple(ids))
-
-    @property
-    def tip(self) -> tuple[int, ...]:
-        return self.prompt_ids + tuple(step.token_id for step in self.steps[: self.cursor])
-
-    def next(self, params: Any, force: int | None = None) -> None:
-        token = force if force is not None else (sum(self.tip) * 31 + params.seed + int(params.temperature * 10)) % 900
-        del self.steps[self.cursor :]
-        self.steps.append(FakeStep(max(3, token), params, force is not None))
-        self.cursor += 1
-
-    def jump(self, step: int) -> None:
-        self.cursor = step
-
-
-STOOD_IN = ("core.engine.loader", "core.engine.startup", "core.engine.catalogue", "core.decoding.run")
+STOOD_IN = ("core.engine.loader", "core.engine.startup")
 
 
 def keep_modules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,11 +114,8 @@ def keep_modules(monkeypatch: pytest.MonkeyPatch) -> None:
 def install(load_model: Any = None) -> None:
     """Put the stand-ins where the shell imports the engine from."""
     model = FakeModel()
-    spec = SimpleNamespace(name="smollm2-135m", title="SmolLM2-135M")
     _module("core.engine.loader", load_model=load_model or (lambda name, progress=None: model))
     _module("core.engine.startup", warm_and_freeze=lambda model: None)
-    _module("core.engine.catalogue", CATALOGUE=(spec,), is_local=lambda name: name == "smollm2-135m")
-    _module("core.decoding.run", Run=FakeRun)
 
 
 def _module(name: str, **content: Any) -> None:

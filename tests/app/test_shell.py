@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.errors import UserError
-from core.ui import loading, pages, text
+from core.ui import loading, models, pages, text
 from tests.app import fakes
 
 SHELL = Path(pages.__file__).with_name("shell.py")
@@ -22,7 +22,7 @@ st.button("next", key="next", on_click=lambda: page.run.next(page.session.params
 st.button("back", key="back", on_click=lambda: page.run.jump(page.run.cursor - 1))
 page.pick_layer()
 page.try_this([Try("dog", {{"prompt": "Dog bites man", "layer": 3}})])
-st.text(f"{{page.selection}} {{page.model.codec.decode(page.run.tip)}}", )
+st.text(f"{{page.selection}} {{page.model.codec.decode(page.run.token_ids)}}", )
 """
 TEXT = "## intro\nHello.\n\n## labels\n- dog: Dog\n"
 
@@ -31,9 +31,6 @@ TEXT = "## intro\nHello.\n\n## labels\n- dog: Dog\n"
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     fakes.keep_modules(monkeypatch)
     fakes.install()
-    from core.ui import runs
-
-    monkeypatch.setattr(runs, "Run", fakes.FakeRun)
     monkeypatch.setattr(loading, "_loads", {})
     monkeypatch.setattr(pages, "PAGES_FOLDER", tmp_path)
     real = text.load
@@ -125,13 +122,33 @@ def test_a_layer_chosen_on_one_page_is_chosen_on_the_next(shell: AppTest) -> Non
     assert "layer=11" in shown(shell)
 
 
-def test_a_link_with_an_unknown_model_downloads_nothing(shell: AppTest) -> None:
+def test_a_link_with_an_unknown_model_downloads_nothing(shell: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     fakes.install(lambda name, progress=None: asked.append(name))
+    monkeypatch.setattr(models, "is_local", lambda name: False)
     shell.query_params["model"] = "somebody/huge-model"
     shell.run()
     assert not asked and loading.known("somebody/huge-model") is None
     assert "somebody/huge-model" in shown(shell)
+    shell.button(key="nt_agree").click().run()
+    assert asked == ["somebody/huge-model"]
+
+
+def test_a_licence_that_must_be_agreed_to_is_shown_before_the_download(shell: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "is_local", lambda name: False)
+    shell.query_params["model"] = "gemma3-270m"
+    shell.run()
+    assert "Gemma Terms of Use" in shown(shell) and "238 MB" in shown(shell)
+    assert loading.known("gemma3-270m") is None
+
+
+def test_a_name_that_can_be_no_model_is_explained(shell: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "is_local", lambda name: False)
+    shell.query_params["model"] = "no such thing"
+    shell.run()
+    assert "There is no model called" in shown(shell)
+    shell.button(key="nt_use_default").click().run()
+    assert "The capital of France is" in shown(shell)
 
 
 def test_a_model_that_fails_leaves_a_notice_and_the_prompt(shell: AppTest) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_query_key_value_and_logits_are_told_apart(theme: str, eyes: str) -> Non
 @pytest.mark.parametrize("eyes", CONES)
 def test_ramps_run_steadily_in_lightness(theme: str, eyes: str) -> None:
     steps = [lab(colour, eyes)[0] for colour in THEMES[theme].ramp]
-    falling = [b - a for a, b in zip(steps, steps[1:], strict=False)]
+    falling = [b - a for a, b in pairwise(steps)]
     assert all(step < -8 for step in falling) if theme == "light" else all(step > 8 for step in falling)
 
 
