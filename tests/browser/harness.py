@@ -22,7 +22,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -103,7 +103,7 @@ def _wait_for_model(app: App, deadline: float) -> None:
         model = state.get("model") if state else None
         if model == "failed":
             raise RuntimeError(f"The model could not be loaded:\n{app.output()[-4000:]}")
-        if state is not None and model not in {"loading", "idle", "unknown", "absent"}:
+        if state is not None and model not in {"loading", "not started"}:
             return
         time.sleep(0.3)
     raise RuntimeError(f"The app was not ready in time; /healthz said {state}:\n{app.output()[-4000:]}")
@@ -169,11 +169,9 @@ class View:
         """Wait until the script has run, no progress is shown and the page has stopped changing."""
         self.page.wait_for_function(_DRAWN, timeout=timeout_ms, polling=60)
         self.page.evaluate("document.fonts.ready.then(() => true)")
-        try:
+        # A page that plays (an animation of the run) never holds still; drawn is enough then.
+        with suppress(TimeoutError):
             self.page.wait_for_function(_SETTLED, timeout=10_000, polling="raf")
-        except TimeoutError:
-            # A page that plays (an animation of the run) never holds still; drawn is enough then.
-            pass
         return self.page
 
     def resize(self, size: str) -> None:
@@ -221,7 +219,7 @@ class View:
         }
         result = self.page.evaluate("options => axe.run(document, options)", options)
         return [
-            f"{fault['id']} ({fault['impact']}): {', '.join(' '.join(n['target']) for n in fault['nodes'][:3])}"
+            f"{fault['id']} ({fault['impact']}): " + ", ".join(str(n["target"]) for n in fault["nodes"][:3])
             for fault in result["violations"]
         ]
 
@@ -239,7 +237,8 @@ _DRAWN = """() => {
   const app = document.querySelector("[data-testid=stApp]")
   if (!app || app.getAttribute("data-test-script-state") !== "notRunning") return false
   if (app.getAttribute("data-test-connection-state") !== "CONNECTED") return false
-  if (document.querySelector(".st-key-nt_loading, [data-testid=stSkeleton], [data-testid=stSpinner]")) return false
+  const busy = ".st-key-nt_loading, [data-testid=stSkeleton], [data-testid=stSpinner]"
+  if (document.querySelector(busy)) return false
   return !!document.querySelector("[data-testid=stMain] h1, [data-testid=stMain] h2, [data-testid=stAlert]")
 }"""
 
@@ -247,9 +246,11 @@ _DRAWN = """() => {
 _SETTLED = """() => {
   const now = performance.now()
   if (!window.__ntWatch) {
-    window.__ntWatch = { at: now }
-    window.__ntWatch.observer = new MutationObserver(() => { window.__ntWatch && (window.__ntWatch.at = performance.now()) })
-    window.__ntWatch.observer.observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true })
+    const watch = { at: now }
+    watch.observer = new MutationObserver(() => { watch.at = performance.now() })
+    const all = { subtree: true, childList: true, attributes: true, characterData: true }
+    watch.observer.observe(document.body, all)
+    window.__ntWatch = watch
     return false
   }
   if (now - window.__ntWatch.at < 250) return false

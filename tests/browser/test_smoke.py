@@ -56,7 +56,10 @@ def test_a_malformed_link_falls_back_and_says_so(view: View) -> None:
     assert page.get_by_role("heading", level=1).first.is_visible()
 
 
-@pytest.mark.parametrize("prompt", ["a<b<c", '"><img src=x onerror=alert(1)>', "costs $5 or $6 *now* `x` :smile:"])
+MARKUP = ["a<b<c", '"><img src=x onerror=alert(1)>', "costs $5 or $6 *now* `x` :smile:"]
+
+
+@pytest.mark.parametrize("prompt", MARKUP)
 def test_a_prompt_with_markup_is_shown_as_it_is(view: View, prompt: str) -> None:
     dialogs: list[str] = []
     view.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))

@@ -47,4 +47,4 @@ def test_many_learners_each_get_the_run_they_would_get_alone(real_model: Any) ->
     one = statistics.median(second for _, seconds in alone for second in seconds)
     many = statistics.median(second for _, seconds in together.values() for second in seconds)
     # Twelve in a queue may each wait for eleven others; twice that leaves room for a busy machine.
-    assert many < 2 * LEARNERS * one, f"a step took {one * 1e3:.0f} ms alone, {many * 1e3:.0f} ms among {LEARNERS}"
+    assert many < 2 * LEARNERS * one, f"a step: {one * 1e3:.0f} ms alone, {many * 1e3:.0f} ms together"

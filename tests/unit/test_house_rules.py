@@ -94,7 +94,7 @@ def test_no_page_is_too_long() -> None:
 
 
 def test_browser_code_loads_nothing_from_elsewhere() -> None:
-    """Namespaces of SVG and XML are names, not addresses; nothing else may start with a scheme or `//host`."""
+    """Namespaces of SVG are names, not addresses; nothing else may start with a scheme or `//host`."""
     outside = r"(?:https?:)//(?!www\.w3\.org/)[\w.-]+|url\(\s*['\"]?//"
     files = [file for file in app_files() if file.suffix in {".js", ".css"}]
     loading = [place for file in files for place in found(outside, name(file), _without_comments(file))]
