@@ -31,6 +31,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         "core/engine",
         r"\beval\(|\bnew Function\(",
     ): "torch's module.eval() puts a model into inference mode; nothing is evaluated as code",
+    (
+        "core/engine/moe_recipe/",
+        r"\b(np|numpy)\.random\b|\btorch\.rand",
+    ): "training draws batches and first weights from a seeded generator; none of it is shown as a run",
 }
 
 

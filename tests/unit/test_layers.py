@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # An arrow points from a higher to a lower number; parts with the same number do not know each other.
 LEVEL = {
     "core.errors": 0,
+    "core.cache_dir": 0,
     "core.engine": 1,
     "core.decoding": 2,
     "core.lessons": 3,
