@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Server:
-    """``answer_limit`` is what a static batch reserves for each answer, since its length is not known before."""
+    """``answer_limit`` is what a static batch reserves for each answer, its length being unknown."""
 
     slots: int = 4
     block_tokens: int = 16
@@ -57,7 +57,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Frame:
-    """Memory during one pass, in tokens; ``tables`` maps a request to its blocks (continuous batching only)."""
+    """Memory during one pass, in tokens; ``tables`` maps a request to its blocks (continuous only)."""
 
     reserved_tokens: int
     used_tokens: int
@@ -311,7 +311,7 @@ class _Continuous:
 
 
 def continuous_batching(requests: Sequence[Request], server: Server) -> Outcome:
-    """Serve with places that are refilled at once and memory in blocks. Raises UserError as ``check`` does."""
+    """Serve with places that are refilled at once and memory in blocks. Raises as ``check`` does."""
     check(requests, server)
     return _Continuous(requests, server).run()
 

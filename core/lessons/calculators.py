@@ -29,7 +29,7 @@ MAX_BATCH = 4096
 
 @dataclass(frozen=True)
 class ModelPreset:
-    """A model with its published shape. Published totals are as printed in the source; empty when not given."""
+    """A model with its published shape. Published totals are as printed there, or empty."""
 
     key: str
     shape: CostShape

@@ -64,7 +64,7 @@ def test_each_formula_line_computes_its_count(row) -> None:  # type: ignore[no-u
     for part in parameter_parts(row.shape):
         plain = re.sub(r"\((Q|K, V|O)\)", "", part.formula).replace("·", "*")
         assert re.fullmatch(r"[\d*+() ]+", plain)
-        assert eval(plain) == part.total  # noqa: S307 - digits and operators only, checked above
+        assert eval(plain) == part.total  # digits and operators only, as checked above
 
 
 def test_every_preset_and_card_names_its_source_and_its_own_name() -> None:
