@@ -1,0 +1,98 @@
+"""The Generate component: the state of a run packed for ``assets/js/generate.js``, and the events it sends back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.components.base import mount
+from core.decoding.params import SamplingParams
+from core.errors import UserError
+from core.lessons.generate import Choice, RibbonToken, StepFacts
+
+KINDS = ("next", "back", "jump", "reset", "take", "params", "place")
+_SPECIAL, _SPLIT = 1, 2
+
+
+@dataclass(frozen=True)
+class GenerateEvent:
+    """What the learner did. ``number`` counts the browser's events, so that it sees which one was answered.
+
+    ``value``: the step to jump to, the token id to take, or the position to look at; 0 for the other kinds.
+    ``params``: the settings on the learner's screen at that moment.
+    """
+
+    kind: str
+    number: int
+    value: int
+    params: SamplingParams
+
+
+def read_event(payload: Any) -> GenerateEvent | None:
+    """What the browser sent, checked like any other input; None when it is no event of ours."""
+    if not isinstance(payload, Mapping):
+        return None
+    kind, number, value = payload.get("kind"), payload.get("number"), payload.get("value", 0)
+    settings = payload.get("params")
+    whole = all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**53 for n in (number, value))
+    if kind not in KINDS or not whole or not isinstance(settings, Mapping):
+        return None
+    try:
+        params = SamplingParams(**{name: _plain(name, v) for name, v in settings.items()})
+    except (TypeError, ValueError, UserError):
+        return None
+    return GenerateEvent(str(kind), int(number or 0), int(value), params)
+
+
+def _plain(name: str, value: Any) -> float | int:
+    return int(value) if name in ("seed", "top_k") else float(value)
+
+
+def header(
+    run_key: str,
+    tokens: Sequence[RibbonToken],
+    prompt_length: int,
+    chosen: Sequence[Choice],
+    state: StepFacts,
+    params: SamplingParams,
+    names: tuple[Sequence[int], Sequence[str]],
+    layers: int,
+    labels: Mapping[str, str],
+    answered: int,
+    position: int,
+    notice: str = "",
+) -> dict[str, Any]:
+    """The message's header: short lists instead of objects, because there is one for each token.
+
+    A token is ``[id, text]``, or ``[id, text, flags, part, parts, bytes as hex]`` when it is special (flag 1) or a
+    piece of a split character (flag 2); a choice is ``[probability, rank, forced]``.
+    """
+    return {
+        "run": run_key,
+        "tokens": [_token(token) for token in tokens],
+        "prompt": prompt_length,
+        "chosen": [[round(c.probability, 7), c.rank, int(c.forced)] for c in chosen],
+        "state": asdict(state),
+        "params": params.to_json(),
+        "names": {"ids": list(names[0]), "texts": list(names[1])},
+        "layers": layers,
+        "labels": dict(labels),
+        "answered": answered,
+        "position": position,
+        "notice": notice,
+    }
+
+
+def _token(token: RibbonToken) -> list[Any]:
+    flags = (_SPECIAL if token.special else 0) | (_SPLIT if token.parts > 1 else 0)
+    if not flags:
+        return [token.token_id, token.text]
+    return [token.token_id, token.text, flags, token.part, token.parts, token.data.hex(" ").upper()]
+
+
+def generate(message: Mapping[str, Any], logits: np.ndarray, on_event: Callable[[Any], None]) -> Any:
+    """Show the page's component. ``logits`` (V,): the model's own, of the position on screen."""
+    return mount("generate", key="nt_generate", header=message, arrays={"logits": logits}, on={"act": on_event})
