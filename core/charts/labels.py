@@ -8,7 +8,8 @@ _VISIBLE = str.maketrans({" ": "·", "\n": "↵", "\t": "⇥", "\r": "␍"})
 
 
 def visible(text: str) -> str:
-    """Spaces, line breaks and tabs as marks: ``" the\\n"`` → ``"·the↵"``. The same as ``visible`` in dom.js."""
+    """Spaces, line breaks and tabs as marks: ``" the\\n"`` → ``"·the↵"``. The same as ``visible`` in
+    dom.js."""
     return text.translate(_VISIBLE)
 
 

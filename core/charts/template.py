@@ -69,7 +69,11 @@ def template(theme: str | None) -> go.layout.Template:
         },
         data={
             "heatmap": [
-                {"colorbar": _colorbar(colours.muted), "hoverongaps": False, "colorscale": colours.colorscale()}
+                {
+                    "colorbar": _colorbar(colours.muted),
+                    "hoverongaps": False,
+                    "colorscale": colours.colorscale(),
+                }
             ]
         },
     )

@@ -35,7 +35,8 @@ _WIRE_TYPES: dict[str, str] = {
     "bool": "uint8",
 }
 
-# Sent with every message, hence small; the modules themselves come from /assets and stay in the browser's cache.
+# Sent with every message, hence small; the modules themselves come from /assets and stay in the browser's
+# cache.
 # The version is a folder of the address, so the modules that a module imports carry it too.
 _LOADER = """export default function (component) {
   const root = new URL("assets/@VERSION@/", document.baseURI).href
@@ -57,10 +58,10 @@ def mount(
 ) -> Any:
     """Show the component ``assets/js/<name>.js``.
 
-    ``arrays`` is a list, or a mapping when the browser side shall reach them by name as well. ``height`` is in
-    pixels; None follows the content. ``on`` names the events that the component may emit: with a mapping the
-    handler is called with the event's payload before the page is drawn again; with plain names the payload is
-    read from the returned object, ``result.<event>``.
+    ``arrays`` is a list, or a mapping when the browser side shall reach them by name as well. ``height`` is
+    in pixels; None follows the content. ``on`` names the events that the component may emit: with a mapping
+    the handler is called with the event's payload before the page is drawn again; with plain names the
+    payload is read from the returned object, ``result.<event>``.
     """
     handlers: Mapping[str, EventHandler] = on if isinstance(on, Mapping) else dict.fromkeys(on, _ignore)
     callbacks: dict[str, Callable[[], None]] = {

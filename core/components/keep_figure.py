@@ -13,5 +13,10 @@ def keep_figure(*, key: str, filename: str, csv: str | None, labels: Mapping[str
     return mount(
         "keep_figure",
         key=key,
-        header={"container": f"st-key-nt_figure_{filename}", "filename": filename, "csv": csv, "labels": dict(labels)},
+        header={
+            "container": f"st-key-nt_figure_{filename}",
+            "filename": filename,
+            "csv": csv,
+            "labels": dict(labels),
+        },
     )

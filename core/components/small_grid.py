@@ -1,4 +1,5 @@
-"""The small grid on every page: columns are positions, rows are layers; the map and the selector of all pages."""
+"""The small grid on every page: columns are positions, rows are layers; the map and the selector of all
+pages."""
 
 from __future__ import annotations
 
@@ -11,10 +12,11 @@ from core.components.base import EventHandler, mount
 
 
 def shades(norms: np.ndarray) -> np.ndarray:
-    """(n_layers, T) residual sizes to (n_layers, T) bytes for the colour ramp, the smallest 0, the largest 255.
+    """(n_layers, T) residual sizes to (n_layers, T) bytes for the colour ramp, the smallest 0, the largest
+    255.
 
-    Logarithmic, because a first token's vector can be a hundred times as long as its neighbours'. Sizes that are
-    not finite count as the smallest.
+    Logarithmic, because a first token's vector can be a hundred times as long as its neighbours'. Sizes that
+    are not finite count as the smallest.
     """
     finite = np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
     if not np.isfinite(finite).any():
@@ -37,7 +39,8 @@ def small_grid(
     key: str,
     on_choose: EventHandler,
 ) -> Any:
-    """Show the grid. ``norms`` (n_layers, T): the size of each block's output, layer 0 first; ``tokens``: T texts.
+    """Show the grid. ``norms`` (n_layers, T): the size of each block's output, layer 0 first; ``tokens``: T
+    texts.
 
     ``on_choose`` is called with ``{"layer": int, "position": int}``.
     """
@@ -49,4 +52,6 @@ def small_grid(
         "position": position,
         "labels": dict(labels),
     }
-    return mount("small_grid", key=key, header=header, arrays={"shades": shades(norms)}, on={"choose": on_choose})
+    return mount(
+        "small_grid", key=key, header=header, arrays={"shades": shades(norms)}, on={"choose": on_choose}
+    )

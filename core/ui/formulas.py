@@ -1,9 +1,11 @@
-"""Formulas with numbers filled in. The LaTeX is our own; only numbers go into it, never a token or a prompt."""
+"""Formulas with numbers filled in. The LaTeX is our own; only numbers go into it, never a token or a
+prompt."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from core.charts.labels import number
 
@@ -18,12 +20,12 @@ def fill(template: str, values: Mapping[str, float | Sequence[float]]) -> str:
     return _PLACE.sub(lambda match: _latex(values[match.group(1)]), template)
 
 
-def _latex(value: float | Sequence[float]) -> str:
+def _latex(value: Any) -> str:
     if isinstance(value, str) or value is None:
         raise TypeError("Only numbers go into a formula.")
     if isinstance(value, Sequence):
         return r",\ ".join(_latex(item) for item in value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int):
         return f"{value:,}".replace(",", "{,}")
     written = number(float(value), 4).replace("−", "-").replace(",", "{,}")
     return re.sub(r"e([+-]?)0*(\d+)$", r"\\cdot 10^{\1\2}", written).replace("^{+", "^{")

@@ -1,8 +1,9 @@
-"""The address as a public contract: what a link says, checked, and written back. Pure functions, no Streamlit.
+"""The address as a public contract: what a link says, checked, and written back. Pure functions, no
+Streamlit.
 
 ``/<page>?prompt=&model=&chat=0|1&tokens=N&seed=N&temperature=&top_k=&top_p=&step=N&layer=N&head=N&position=N``,
-and where a screen needs them to be reproduced: ``min_p``, ``penalty``, ``literal=1`` (special-token text read as
-plain text), ``taken=2:7042,5:30`` (after 2 tokens the id 7042 was taken instead of the drawn one, …) and
+and where a screen needs them to be reproduced: ``min_p``, ``penalty``, ``literal=1`` (special-token text read
+as plain text), ``taken=2:7042,5:30`` (after 2 tokens the id 7042 was taken instead of the drawn one, …) and
 ``ahead=N`` (N tokens beyond ``step`` are there already). A value that equals its default is left out.
 """
 
@@ -31,7 +32,8 @@ _DRAW = SamplingParams()
 
 @dataclass(frozen=True)
 class Link:
-    """What an address says. ``None`` for layer, head and position means "not chosen": the page's own default."""
+    """What an address says. ``None`` for layer, head and position means "not chosen": the page's own
+    default."""
 
     prompt: str = DEFAULT_PROMPT
     model: str = DEFAULT_MODEL
@@ -76,7 +78,8 @@ class Link:
 
 
 def parse(query: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
-    """The link in an address, and the names of the values that could not be used (they keep their default)."""
+    """The link in an address, and the names of the values that could not be used (they keep their
+    default)."""
     values: dict[str, Any] = {}
     refused: list[str] = []
     for name, reader in _READERS.items():
@@ -94,7 +97,8 @@ def parse(query: Mapping[str, str]) -> tuple[Link, tuple[str, ...]]:
 
 
 def format_link(link: Link) -> dict[str, str]:
-    """The address' query for a link, without what equals the default. ``parse`` reads it back to an equal link."""
+    """The address' query for a link, without what equals the default. ``parse`` reads it back to an equal
+    link."""
     default = Link()
     query: dict[str, str] = {}
     for field in fields(Link):

@@ -36,7 +36,8 @@ _lock = threading.Lock()
 
 
 def begin(name: str, *, freeze: bool = False) -> Load:
-    """The load of ``name``, started unless it is under way or done. A failed one is started anew by ``retry``."""
+    """The load of ``name``, started unless it is under way or done. A failed one is started anew by
+    ``retry``."""
     with _lock:
         load = _loads.get(name)
         if load is None:
@@ -91,7 +92,8 @@ def _work(load: Load, freeze: bool) -> None:
 
 
 def model(name: str) -> Any:
-    """The loaded model. Call it for a load that is ready: then this is a look-up (or a quick reload from disk)."""
+    """The loaded model. Call it for a load that is ready: then this is a look-up (or a quick reload from
+    disk)."""
     from core.engine.loader import load_model
 
     return load_model(name)

@@ -25,7 +25,9 @@ def user_error(error: UserError) -> None:
 
 def our_error() -> None:
     """An error that is ours; the log has the details."""
-    st.error(f"**{label('shell', 'crash_what')}**  \n{label('shell', 'crash_todo')}", icon=":material/healing:")
+    st.error(
+        f"**{label('shell', 'crash_what')}**  \n{label('shell', 'crash_todo')}", icon=":material/healing:"
+    )
 
 
 def special_tokens(session: Session, found: tuple[str, ...]) -> None:
@@ -34,10 +36,22 @@ def special_tokens(session: Session, found: tuple[str, ...]) -> None:
     with st.container(key="nt_specials", horizontal=True, vertical_alignment="center", gap="small"):
         if session.link.literal:
             st.markdown(f":material/abc: {label('shell', 'specials_plain', names=names)}", width="stretch")
-            st.button(label("shell", "specials_use"), on_click=_literal, args=(session, False), key="nt_specials_use")
+            st.button(
+                label("shell", "specials_use"),
+                on_click=_literal,
+                args=(session, False),
+                key="nt_specials_use",
+            )
         else:
-            st.markdown(f":material/warning: {label('shell', 'specials_typed', names=names)}", width="stretch")
-            st.button(label("shell", "specials_make"), on_click=_literal, args=(session, True), key="nt_specials_make")
+            st.markdown(
+                f":material/warning: {label('shell', 'specials_typed', names=names)}", width="stretch"
+            )
+            st.button(
+                label("shell", "specials_make"),
+                on_click=_literal,
+                args=(session, True),
+                key="nt_specials_make",
+            )
 
 
 def _literal(session: Session, value: bool) -> None:

@@ -55,7 +55,11 @@ def run_or_stop(session: Session, model: Any) -> None:
 def _start(session: Session, model: Any, tokens: runs.PromptTokens) -> None:
     steps = min(session.link.step + session.link.ahead, session.link.tokens)
     place = st.empty()
-    with st.spinner(label("shell", "prefilling", count=len(tokens.ids))) if steps < BAR_FROM else place.container():
+    with (
+        st.spinner(label("shell", "prefilling", count=len(tokens.ids)))
+        if steps < BAR_FROM
+        else place.container()
+    ):
         bar = st.progress(0.0, label("shell", "repeating", count=steps)) if steps >= BAR_FROM else None
         session.run = runs.start(
             model, tokens, session.link, lambda done: bar.progress(done / steps) if bar is not None else None
@@ -76,7 +80,13 @@ def _ask_first(session: Session, name: str) -> None:
         st.markdown(label("shell", "ask_model", name=f"`{name.replace('`', '')}`"))
         st.markdown(literal(description))
         with st.container(horizontal=True, gap="small"):
-            st.button(label("shell", "ask_model_yes"), type="primary", on_click=_agree, args=(session, name), key="nt_agree")
+            st.button(
+                label("shell", "ask_model_yes"),
+                type="primary",
+                on_click=_agree,
+                args=(session, name),
+                key="nt_agree",
+            )
             st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_no")
 
 
@@ -94,9 +104,15 @@ def _failed(session: Session, name: str, load: loading.Load) -> None:
     else:
         notices.our_error()
     with st.container(horizontal=True, gap="small"):
-        st.button(label("shell", "try_again"), type="primary", on_click=loading.retry, args=(name,), key="nt_retry")
+        st.button(label("shell", "try_again"), type="primary", on_click=_retry, args=(name,), key="nt_retry")
         if name != models.DEFAULT:
-            st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_use_default")
+            st.button(
+                label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_use_default"
+            )
+
+
+def _retry(name: str) -> None:
+    loading.retry(name)
 
 
 @st.fragment(run_every=POLL_S)

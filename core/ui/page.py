@@ -1,9 +1,9 @@
 """The frame of a page: heading, prompt bar, small grid, and the helpers that pages are written with.
 
-    page = open_page("attention")
-    page.intro()
-    view = page.trace.layer(page.selection.layer)
-    page.figure(heatmap(view.weights(page.selection.head)), "weights", alt=page.label("weights_alt"))
+page = open_page("attention")
+page.intro()
+view = page.trace.layer(page.selection.layer)
+page.figure(heatmap(view.weights(page.selection.head)), "weights", alt=page.label("weights_alt"))
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from core.charts.labels import number
 from core.charts.template import CONFIG, dressed
 from core.components.keep_figure import keep_figure
 from core.components.small_grid import small_grid
+from core.decoding.run import Run
 from core.ui import formulas, notices, opening, runs, state, text
 from core.ui.links import Link
 from core.ui.pages import page_info
@@ -51,8 +52,9 @@ class Page:
     # -- what the page looks at ----------------------------------------------------------------------
 
     @property
-    def run(self) -> Any:
-        """The learner's run (``core.decoding.run.Run``)."""
+    def run(self) -> Run:
+        """The learner's run."""
+        assert self.session.run is not None, "open_page stops before a page without a run"
         return self.session.run
 
     @cached_property
@@ -83,7 +85,8 @@ class Page:
         return st.context.theme.type or "light"
 
     def select(self, **place: int) -> None:
-        """Choose ``layer``, ``head`` or ``position`` for all pages. Meant for callbacks, before the page is drawn."""
+        """Choose ``layer``, ``head`` or ``position`` for all pages. Meant for callbacks, before the page is
+        drawn."""
         self.session.select(**place)
 
     def sync_link(self) -> None:
@@ -120,7 +123,8 @@ class Page:
                 )
 
     def formula(self, name: str, **values: float | Sequence[float]) -> None:
-        """A formula of this page's text (section ``formula name``) with its ``<<places>>`` filled by numbers."""
+        """A formula of this page's text (section ``formula name``) with its ``<<places>>`` filled by
+        numbers."""
         st.latex(formulas.fill(text.section(self.name, f"formula {name}"), values))
 
     def tensor(self, name: str, shape: Sequence[int], dtype: str) -> None:
@@ -130,7 +134,8 @@ class Page:
         st.caption(text.label("shell", "tensor", name=f"`{plain}`", shape=size, dtype=dtype))
 
     def check(self, label: str, error: float, tolerance: float) -> bool:
-        """The check line: what was recomputed (a label of this page), the largest error, and whether it may pass."""
+        """The check line: what was recomputed (a label of this page), the largest error, and whether it may
+        pass."""
         passed = bool(error <= tolerance)
         key = "check_passed" if passed else "check_failed"
         error_text, allowed = number(error, 2) if error else "0", number(tolerance, 2) if tolerance else "0"
@@ -147,7 +152,8 @@ class Page:
         height: int = 320,
         on_select: Callable[[], None] | None = None,
     ) -> Any:
-        """A chart in the house template that keeps its place and can be kept: PNG, SVG and, with ``csv``, its data."""
+        """A chart in the house template that keeps its place and can be kept: PNG, SVG and, with ``csv``, its
+        data."""
         shown = dressed(figure, self.theme, height)
         filename = f"{self.name}-{key}"
         with st.container(key=f"nt_figure_{filename}", gap=None):
@@ -216,7 +222,9 @@ def open_page(name: str) -> Page:
 
 
 def _grid(page: Page) -> None:
-    labels = {name: text.label("shell", f"grid_{name}") for name in ("title", "given", "made", "folded", "where")}
+    labels = {
+        name: text.label("shell", f"grid_{name}") for name in ("title", "given", "made", "folded", "where")
+    }
     with st.container(key="nt_grid"):
         small_grid(
             page.trace.residual_norms()[1:],

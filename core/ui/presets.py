@@ -18,6 +18,7 @@ class Preset:
 
 @cache
 def presets() -> tuple[Preset, ...]:
-    """The presets in the file's order. Raises tomllib.TOMLDecodeError or TypeError for a file that is malformed."""
+    """The presets in the file's order. Raises tomllib.TOMLDecodeError or TypeError for a file that is
+    malformed."""
     data = tomllib.loads((ASSETS / "presets.toml").read_text(encoding="utf-8"))
     return tuple(Preset(**entry) for entry in data.get("preset", []))

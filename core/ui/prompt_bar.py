@@ -1,4 +1,5 @@
-"""The prompt bar at the top of every page: the text, Run, the examples, the model and how the text is read."""
+"""The prompt bar at the top of every page: the text, Run, the examples, the model and how the text is
+read."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ def prompt_bar(session: Session) -> None:
             with inner:
                 _prompt_field(session)
                 st.form_submit_button(
-                    label("shell", "run"), type="primary", icon=":material/play_arrow:", on_click=_run, args=(session,)
+                    label("shell", "run"),
+                    type="primary",
+                    icon=":material/play_arrow:",
+                    on_click=_run,
+                    args=(session,),
                 )
         st.menu_button(
             label("shell", "examples"),
@@ -74,12 +79,16 @@ def _model_menu(session: Session) -> None:
         format_func=models.title,
         accept_new_options=True,
         on_change=_change_model,
-        args=(session,),
+        args=(session, session.link.model),
         help=label("shell", "model_help"),
     )
     st.session_state[_CHAT] = session.link.chat
     st.toggle(
-        label("shell", "chat"), key=_CHAT, on_change=_change_chat, args=(session,), help=label("shell", "chat_help")
+        label("shell", "chat"),
+        key=_CHAT,
+        on_change=_change_chat,
+        args=(session,),
+        help=label("shell", "chat_help"),
     )
     st.session_state[_LITERAL] = session.link.literal
     st.toggle(
@@ -103,9 +112,9 @@ def _take_preset(session: Session) -> None:
         session.ask(prompt=preset.prompt, chat=preset.chat, literal=False)
 
 
-def _change_model(session: Session) -> None:
+def _change_model(session: Session, shown: str) -> None:
     name = str(st.session_state[_MODEL] or "").strip()
-    if name and name != session.link.model:
+    if name and name != shown:
         loading.forget_failure(name)
         session.ask(model=name)
 

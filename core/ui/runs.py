@@ -16,7 +16,8 @@ MAX_PROMPT_TOKENS = 1024
 
 @dataclass(frozen=True)
 class PromptTokens:
-    """The prompt as the model will get it. ``typed_specials``: control tokens that the typed text turned into."""
+    """The prompt as the model will get it. ``typed_specials``: control tokens that the typed text turned
+    into."""
 
     ids: tuple[int, ...]
     limit: int
@@ -28,7 +29,8 @@ class PromptTokens:
 
 
 def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
-    """Encode the link's prompt with the model's own codec and note which control tokens the text itself holds."""
+    """Encode the link's prompt with the model's own codec and note which control tokens the text itself
+    holds."""
     plain = tuple(codec.encode(link.prompt, specials_as_text=True))
     if link.chat and codec.has_chat_template:
         ids = tuple(codec.chat(link.prompt, specials_as_text=link.literal))
@@ -44,7 +46,9 @@ def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
 
 def prompt_limit(shape: Any) -> int:
     """The most tokens that a prompt may have: our own limit, or the model's context less one new token."""
-    return min(MAX_PROMPT_TOKENS, max(1, shape.max_positions - 1)) if shape.max_positions else MAX_PROMPT_TOKENS
+    return (
+        min(MAX_PROMPT_TOKENS, max(1, shape.max_positions - 1)) if shape.max_positions else MAX_PROMPT_TOKENS
+    )
 
 
 def check(link: Link, tokens: PromptTokens) -> None:
@@ -61,7 +65,8 @@ def check(link: Link, tokens: PromptTokens) -> None:
 def start(model: Any, tokens: PromptTokens, link: Link, progress: Callable[[int], object]) -> Run:
     """Prefill, repeat the link's steps with its settings and its forced choices, and go to its place.
 
-    ``progress`` is called with the number of steps done. A run that ends early (end of text) ends the repeating.
+    ``progress`` is called with the number of steps done. A run that ends early (end of text) ends the
+    repeating.
     """
     params, forced = link.params(), dict(link.taken)
     run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens))

@@ -38,7 +38,8 @@ ASK_FIRST = "no-cache"
 
 
 def routes() -> list[BaseRoute]:
-    """``/assets/<version>/<path>`` (kept for good by browsers), ``/healthz``, and the document of each page."""
+    """``/assets/<version>/<path>`` (kept for good by browsers), ``/healthz``, and the document of each
+    page."""
     base = "/" + str(st.get_option("server.baseUrlPath") or "").strip("/")
     base = base.rstrip("/")
     found: list[BaseRoute] = [

@@ -35,9 +35,10 @@ def main() -> None:
         state.write_link()
 
 
-def _navigation() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
-    """Sections and their pages. The home page stands at ``/`` and, hidden from the menu, at its own address too."""
-    sections: dict[str, list[st.Page]] = {}  # type: ignore[valid-type]
+def _navigation() -> dict[str, list[st.Page]]:
+    """Sections and their pages. The home page stands at ``/`` and, hidden from the menu, at its own address
+    too."""
+    sections: dict[str, list[st.Page]] = {}
     home = home_page()
     for page in available_pages():
         name = label("shell", f"section_{page.section}")
@@ -47,7 +48,7 @@ def _navigation() -> dict[str, list[st.Page]]:  # type: ignore[valid-type]
     return sections
 
 
-def _streamlit_page(page: PageInfo, at_root: bool = False, hidden: bool = False) -> st.Page:  # type: ignore[valid-type]
+def _streamlit_page(page: PageInfo, at_root: bool = False, hidden: bool = False) -> st.Page:
     return st.Page(
         page.file,
         title=label("shell", f"page_{page.name}"),

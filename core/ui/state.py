@@ -1,4 +1,5 @@
-"""What one learner has: the settings of the link, the run, and what is chosen. The only place that knows the URL."""
+"""What one learner has: the settings of the link, the run, and what is chosen. The only place that knows the
+URL."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from core.decoding.params import SamplingParams
+from core.decoding.run import Run
 from core.ui import links
 from core.ui.links import Link
 
@@ -17,7 +19,8 @@ _KEY = "nt_session"
 
 @dataclass(frozen=True)
 class Selection:
-    """The place that all pages look at. ``step`` tokens are generated; ``position`` counts from 0 at the prompt."""
+    """The place that all pages look at. ``step`` tokens are generated; ``position`` counts from 0 at the
+    prompt."""
 
     step: int
     layer: int
@@ -31,7 +34,7 @@ class Session:
 
     link: Link = field(default_factory=Link)
     refused: tuple[str, ...] = ()
-    run: Any = None
+    run: Run | None = None
     run_of: tuple[str, ...] | None = None
     asked_model: str | None = None
     several_lines: bool = False
@@ -59,10 +62,17 @@ class Session:
         self.refused = ()
         self.drop_run()
 
-    def select(self, *, layer: int | None = None, head: int | None = None, position: int | None = None) -> None:
+    def select(
+        self, *, layer: int | None = None, head: int | None = None, position: int | None = None
+    ) -> None:
         """Choose a place for all pages; what is not named stays."""
-        chosen = {"layer": layer, "head": head, "position": position}
-        self.link = replace(self.link, **{name: value for name, value in chosen.items() if value is not None})
+        link = self.link
+        self.link = replace(
+            link,
+            layer=link.layer if layer is None else layer,
+            head=link.head if head is None else head,
+            position=link.position if position is None else position,
+        )
 
     def follow_newest(self) -> None:
         """Let the chosen position be the newest column again."""
@@ -77,11 +87,13 @@ def session() -> Session:
     """This learner's state, made at the first call."""
     if _KEY not in st.session_state:
         st.session_state[_KEY] = Session()
-    return st.session_state[_KEY]  # type: ignore[no-any-return]
+    found: Session = st.session_state[_KEY]
+    return found
 
 
 def begin_run(page: str) -> None:
-    """Read the address when it is news: at the first run of a session, after back and forward, in an edited link."""
+    """Read the address when it is news: at the first run of a session, after back and forward, in an edited
+    link."""
     current = session()
     query = {name: value for name, value in st.query_params.to_dict().items() if name in links.NAMES}
     moved = current.page is not None and current.page != page
@@ -91,7 +103,8 @@ def begin_run(page: str) -> None:
 
 
 def write_link() -> None:
-    """Make the address reproduce the screen. Called after each page run; a fragment that moves the run calls it too."""
+    """Make the address reproduce the screen. Called after each page run; a fragment that moves the run calls
+    it too."""
     current = session()
     current.link = with_run(current.link, current.run)
     query = links.format_link(current.link)
@@ -101,8 +114,9 @@ def write_link() -> None:
     current.written = query
 
 
-def with_run(link: Link, run: Any) -> Link:
-    """The link with the run's own place in it: step, tokens ahead, and the choices that the settings do not explain."""
+def with_run(link: Link, run: Run | None) -> Link:
+    """The link with the run's own place in it: step, tokens ahead, and the choices that the settings do not
+    explain."""
     if run is None:
         return link
     params = link.params()

@@ -1,7 +1,7 @@
 """Everything a learner reads: ``assets/text/<language>/<page>.md``.
 
-A file holds named Markdown sections, ``## name``, and the section ``## labels`` with short strings, one a line,
-``- key: text``. Text before the first section is a note to writers and is not shown.
+A file holds named Markdown sections, ``## name``, and the section ``## labels`` with short strings, one a
+line, ``- key: text``. Text before the first section is a note to writers and is not shown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _LABEL = re.compile(r"^- +([\w-]+): *(.*?) *$", re.MULTILINE)
 
 
 class MissingTextError(KeyError):
-    """A page asked for a section or label that its file does not hold: a slip of ours, caught by the tests."""
+    """A page asked for a section or label that its file does not hold: a slip of ours, caught by the
+    tests."""
 
 
 @dataclass(frozen=True)
@@ -71,5 +72,6 @@ def label(page: str, key: str, **values: object) -> str:
 
 
 def literal(text: str) -> str:
-    """``text`` such that Streamlit's Markdown shows it as it is: no emphasis, link, maths, emoji or colour."""
+    """``text`` such that Streamlit's Markdown shows it as it is: no emphasis, link, maths, emoji or
+    colour."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~$:<>&])", r"\\\1", text)

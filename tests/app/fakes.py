@@ -40,7 +40,9 @@ class FakeCodec:
         if not specials_as_text:
             pieces = [part for piece in pieces for part in _split(piece, "<|im_end|>")]
         else:
-            pieces = [part for piece in pieces for part in piece.replace("<|im_end|>", "<|\0im_end\0|>").split("\0")]
+            pieces = [
+                part for piece in pieces for part in piece.replace("<|im_end|>", "<|\0im_end\0|>").split("\0")
+            ]
         return [self._id(piece) for piece in pieces if piece]
 
     def chat(self, text: str, system: str | None = None, specials_as_text: bool = False) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 
 import pytest
 from starlette.applications import Starlette
@@ -41,7 +42,7 @@ def test_assets_have_their_type_and_a_lasting_address(client: TestClient, path: 
 
 @pytest.mark.parametrize(
     "path",
-    ["/assets/presets.toml", "/assets/text/en/shell.md", "/assets/v/../app.py", "/assets/%2e%2e/app.py", "/assets/js"],
+    ["/assets/presets.toml", "/assets/text/en/shell.md", "/assets/v/../app.py", "/assets/%2e%2e/app.py"],
 )
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
@@ -66,9 +67,8 @@ def test_start_up_warms_and_freezes_once_the_model_is_there(monkeypatch: pytest.
     fakes.keep_modules(monkeypatch)
     fakes.install()
     order: list[str] = []
-    import sys
-
-    monkeypatch.setattr(sys.modules["core.engine.startup"], "warm_and_freeze", lambda model: order.append(model.name))
+    startup = sys.modules["core.engine.startup"]
+    monkeypatch.setattr(startup, "warm_and_freeze", lambda model: order.append(model.name))
     monkeypatch.setattr(loading, "_loads", {})
     loading.start_default()
     assert loading.begin("smollm2-135m").done.wait(5)
@@ -86,7 +86,9 @@ def test_two_visitors_load_a_model_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert calls == ["other"] and len({id(load) for load in loads}) == 1
 
 
-def test_a_failed_load_is_logged_with_its_cause(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_load_is_logged_with_its_cause(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     fakes.keep_modules(monkeypatch)
     fakes.install(lambda name, progress=None: 1 / 0)
     monkeypatch.setattr(loading, "_loads", {})

@@ -1,0 +1,147 @@
+"""What a learner sets on the Calculators page: the model's shape and the workload, checked before use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from core.lessons.calculators import MAX_BATCH, MAX_CONTEXT_TOKENS, Workload, from_shape, presets
+from core.lessons.costs import KV_BYTES, WEIGHT_BYTES, CostShape
+from core.ui.page import Page
+
+OWN = "own"
+_DEFAULT_CONTEXT = 4096
+_ROW = {"horizontal": True, "vertical_alignment": "bottom", "gap": "small"}
+# Smallest and largest value that the fields accept; the largest are far beyond any published model.
+_FIELDS: dict[str, tuple[int, int]] = {
+    "n_layers": (1, 500),
+    "d_model": (1, 100_000),
+    "n_heads": (1, 1024),
+    "n_kv_heads": (1, 1024),
+    "head_dim": (1, 4096),
+    "d_ff": (0, 1_000_000),
+    "vocab_size": (1, 10_000_000),
+    "n_experts": (0, 4096),
+    "experts_per_token": (0, 4096),
+    "d_expert": (0, 1_000_000),
+    "d_shared": (0, 1_000_000),
+    "window": (0, MAX_CONTEXT_TOKENS),
+    "window_layers": (0, 500),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A shape with where it comes from. ``own``: the loaded model, unchanged."""
+
+    shape: CostShape
+    max_context: int
+    own: bool
+    published_total: str = ""
+    published_active: str = ""
+
+
+def choose(page: Page) -> tuple[Choice, Workload]:
+    """Draw the fields; stop the page with a plain sentence when they contradict each other."""
+    with st.container(border=True, key="calc_inputs"):
+        with st.container(**_ROW):
+            choice = _model(page)
+            load = _workload(page)
+        _source(page, choice, load)
+        choice = _edited(page, choice)
+    return choice, load
+
+
+def _model(page: Page) -> Choice:
+    known = {row.key: row for row in presets()}
+    own = from_shape(page.model.shape, page.model.name)
+    keys = ([OWN] if own else []) + list(known)
+    names = {key: row.name for key, row in known.items()}
+    names[OWN] = page.label("own_model", name=page.model.name)
+    key = st.selectbox(page.label("model"), keys, format_func=names.__getitem__, key="calc_model", width=320)
+    if key == OWN and own:
+        return Choice(own, page.model.shape.max_positions, own=True)
+    row = known[key]
+    return Choice(row.shape, row.max_context, False, row.published_total, row.published_active)
+
+
+def _workload(page: Page) -> Workload:
+    context = st.number_input(
+        page.label("context"),
+        1,
+        MAX_CONTEXT_TOKENS,
+        _DEFAULT_CONTEXT,
+        step=1024,
+        key="calc_context",
+        width=180,
+    )
+    batch = st.number_input(page.label("batch"), 1, MAX_BATCH, 1, key="calc_batch", width=150)
+    weights = st.selectbox(
+        page.label("weights_dtype"),
+        list(WEIGHT_BYTES),
+        index=1,
+        format_func=lambda key: page.label(f"dtype_{key}"),
+        key="calc_weights",
+        width=150,
+    )
+    cache = st.selectbox(
+        page.label("kv_dtype"),
+        list(KV_BYTES),
+        index=1,
+        format_func=lambda key: page.label(f"dtype_{key}"),
+        key="calc_kv",
+        width=150,
+    )
+    overhead = st.number_input(
+        page.label("overhead"), 0.0, 100.0, 1.5, step=0.5, key="calc_overhead", width=140
+    )
+    return Workload(context, batch, weights, KV_BYTES[cache], overhead)
+
+
+def _source(page: Page, choice: Choice, load: Workload) -> None:
+    limit = f"{choice.max_context:,}"
+    source = next((row.source for row in presets() if row.shape is choice.shape), "")
+    st.caption(page.label("source_own" if choice.own else "source", source=source, limit=limit))
+    if load.context_tokens > choice.max_context:
+        st.caption(":material/info: " + page.label("beyond", limit=limit))
+
+
+def _edited(page: Page, choice: Choice) -> Choice:
+    key = OWN if choice.own else choice.shape.name
+    with st.expander(page.label("edit")):
+        st.caption(page.label("edit_note"))
+        with st.container(**_ROW):
+            values = {
+                name: st.number_input(
+                    page.label(name),
+                    low,
+                    high,
+                    getattr(choice.shape, name),
+                    key=f"calc_{key}_{name}",
+                    width=190,
+                )
+                for name, (low, high) in _FIELDS.items()
+            }
+    values["dense_layers"] = min(choice.shape.dense_layers, values["n_layers"]) if values["n_experts"] else 0
+    shape = replace(choice.shape, **values)
+    if shape == choice.shape:
+        return choice
+    if problem := contradiction(shape):
+        st.warning(page.label(problem))
+        st.stop()
+    renamed = replace(shape, name=f"{shape.name}, {page.label('changed')}")
+    return Choice(renamed, choice.max_context, own=False)
+
+
+def contradiction(shape: CostShape) -> str:
+    """The label that says what cannot be in this shape, or nothing."""
+    if shape.n_heads % shape.n_kv_heads:
+        return "bad_heads"
+    if shape.is_moe and not 1 <= shape.experts_per_token <= shape.n_experts:
+        return "bad_top_k"
+    if (shape.is_moe and not shape.d_expert) or (shape.ffn_layers and not shape.d_ff):
+        return "bad_width"
+    if shape.window_layers > shape.n_layers or (shape.window_layers and not shape.window):
+        return "bad_window"
+    return ""
