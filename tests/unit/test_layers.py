@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # An arrow points from a higher to a lower number; parts with the same number do not know each other.
 LEVEL = {
-    "core.errors": 0,
+    "core.errors": -1,
     "core.cache_dir": 0,
     "core.engine": 1,
     "core.decoding": 2,
