@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -12,7 +13,6 @@ from core.ui.page import Page
 
 OWN = "own"
 _DEFAULT_CONTEXT = 4096
-_ROW = {"horizontal": True, "vertical_alignment": "bottom", "gap": "small"}
 # Smallest and largest value that the fields accept; the largest are far beyond any published model.
 _FIELDS: dict[str, tuple[int, int]] = {
     "n_layers": (1, 500),
@@ -31,6 +31,11 @@ _FIELDS: dict[str, tuple[int, int]] = {
 }
 
 
+def field_row() -> Any:
+    """Fields side by side, wrapped where the screen is narrow."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+
+
 @dataclass(frozen=True)
 class Choice:
     """A shape with where it comes from. ``own``: the loaded model, unchanged."""
@@ -45,7 +50,7 @@ class Choice:
 def choose(page: Page) -> tuple[Choice, Workload]:
     """Draw the fields; stop the page with a plain sentence when they contradict each other."""
     with st.container(border=True, key="calc_inputs"):
-        with st.container(**_ROW):
+        with field_row():
             choice = _model(page)
             load = _workload(page)
         _source(page, choice, load)
@@ -111,7 +116,7 @@ def _edited(page: Page, choice: Choice) -> Choice:
     key = OWN if choice.own else choice.shape.name
     with st.expander(page.label("edit")):
         st.caption(page.label("edit_note"))
-        with st.container(**_ROW):
+        with field_row():
             values = {
                 name: st.number_input(
                     page.label(name),

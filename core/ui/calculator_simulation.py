@@ -15,9 +15,9 @@ from core.lessons.batching import (
     sample_requests,
     static_batching,
 )
+from core.ui.calculator_inputs import field_row
 from core.ui.page import Page
 
-_ROW = {"horizontal": True, "vertical_alignment": "bottom", "gap": "small"}
 _COLUMNS = ("arrival", "prompt", "answer")
 
 
@@ -49,13 +49,13 @@ def simulation_section(page: Page) -> None:
 
 
 def _settings(page: Page) -> tuple[list[Request], Server]:
-    with st.container(**_ROW):
+    with field_row():
         count = _whole(page, "requests", 1, 16, 8)
         seed = _whole(page, "seed", 0, 9999, 4)
         slots = _whole(page, "slots", 1, 8, 4)
         block = _whole(page, "block_tokens", 1, 64, 16)
     with st.expander(page.label("sim_settings")):
-        with st.container(**_ROW):
+        with field_row():
             blocks = _whole(page, "n_blocks", 4, 128, 32)
             limit = _whole(page, "answer_limit", 1, 256, 48)
             prefix = _whole(page, "prefix", 0, 256, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.charts import costs as charts
@@ -24,8 +26,6 @@ from core.lessons.costs_compute import decode_flops, decode_intensity, prefill_f
 from core.ui.calculator_inputs import Choice
 from core.ui.page import Page
 
-_METRICS = {"horizontal": True, "gap": "large"}
-
 
 def cache_size(count: float) -> str:
     """Bytes in decimal units up to TB."""
@@ -38,7 +38,7 @@ def kv_section(page: Page, choice: Choice, load: Workload) -> None:
     total = costs.kv_bytes(shape, tokens, batch, size)
     weights = costs.weight_bytes(costs.total_parameters(shape), load.weight_dtype)
     page.section("kv")
-    with st.container(**_METRICS):
+    with st.container(horizontal=True, gap="large"):
         _metric(
             page, "per_token", f"{costs.kv_bytes_per_token(shape, size):,} bytes", _growth(page, shape, load)
         )
@@ -172,7 +172,7 @@ def _verdict(page: Page, fit: bool, longest: int, spare: float) -> str:
     )
 
 
-def _table(columns: list[str], rows: list[tuple[object, ...]]) -> None:
+def _table(columns: list[str], rows: Sequence[tuple[object, ...]]) -> None:
     st.dataframe({name: [row[i] for row in rows] for i, name in enumerate(columns)}, hide_index=True)
 
 
@@ -183,7 +183,7 @@ def active_section(page: Page, choice: Choice, load: Workload) -> None:
     total, active = costs.total_parameters(shape), costs.active_parameters(shape)
     without = costs.active_parameters(shape, with_embeddings=False)
     page.section("active")
-    with st.container(**_METRICS):
+    with st.container(horizontal=True, gap="large"):
         _metric(page, "total", compact(total), _published(page, choice.published_total))
         below = _published(page, choice.published_active) or page.label(
             "share", value=percent(active / total)

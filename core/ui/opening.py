@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.errors import UserError
-from core.ui import loading, models, notices, runs
+from core.ui import loading, models, notices, runs, state
 from core.ui.state import Session
 from core.ui.text import label, literal
 
@@ -25,15 +25,15 @@ def model_or_stop(session: Session) -> Any:
     if load is None:
         if not models.may_load(name) and session.asked_model != name:
             _ask_first(session, name)
-            st.stop()
+            state.stop_page()
         load = loading.begin(name)
     if load.status == "loading":
         with st.container(key="nt_loading", border=True):
             _progress(name)
-        st.stop()
+        state.stop_page()
     if load.status == "failed":
         _failed(session, name, load)
-        st.stop()
+        state.stop_page()
     return loading.model(name)
 
 
@@ -49,7 +49,7 @@ def run_or_stop(session: Session, model: Any) -> None:
     except UserError as error:
         session.drop_run()
         notices.user_error(error)
-        st.stop()
+        state.stop_page()
 
 
 def _start(session: Session, model: Any, tokens: runs.PromptTokens) -> None:

@@ -29,10 +29,8 @@ def main() -> None:
     theme = "dark" if st.context.theme.type == "dark" else "light"
     st.logo(str(IMAGES / f"wordmark-{theme}.svg"), size="large", icon_image=str(IMAGES / "icon.svg"))
     state.begin_run(chosen.title)
-    try:
-        chosen.run()
-    finally:  # also when the page stops early
-        state.write_link()
+    chosen.run()
+    state.write_link()
 
 
 def _navigation() -> dict[str, list[st.Page]]:

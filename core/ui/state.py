@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -112,6 +112,12 @@ def write_link() -> None:
     if st.query_params.to_dict() != others | query:
         st.query_params.from_dict(others | query)
     current.written = query
+
+
+def stop_page() -> NoReturn:
+    """End this page run early. Use it instead of ``st.stop``, after which the address can no longer be written."""
+    write_link()
+    st.stop()
 
 
 def with_run(link: Link, run: Run | None) -> Link:
