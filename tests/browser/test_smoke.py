@@ -68,7 +68,11 @@ def test_a_prompt_with_markup_is_shown_as_it_is(view: View, prompt: str) -> None
     assert not dialogs
 
 
-def test_an_unknown_asset_is_not_found_and_the_server_stays_up(app: App) -> None:
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"{app.address}/assets/../requirements.txt", timeout=5)
+NO_ASSETS = ["assets/js/none.js", "assets/../requirements.txt", "assets/js/..%2f..%2fapp.py"]
+
+
+@pytest.mark.parametrize("path", NO_ASSETS)
+def test_only_files_of_the_assets_are_served(app: App, path: str) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="40[04]"):
+        urllib.request.urlopen(f"{app.address}/{path}", timeout=5)
     assert health(app.address) is not None
