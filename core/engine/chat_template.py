@@ -17,7 +17,7 @@ from core.errors import UserError
 
 
 class ChatTemplate:
-    """``source``: a Jinja template over ``messages``; ``specials``: names that it may use, like ``bos_token``.
+    """``source``: a Jinja template over ``messages``; ``specials``: names it may use, like ``bos_token``.
 
     Templates come with a model's files and are code from strangers: they run in jinja2's immutable sandbox
     and see plain data only.

@@ -18,7 +18,6 @@ from core.engine.chat_template import ChatTemplate
 from core.engine.token_bytes import ByteRule, Span, byte_rule, byte_run_characters, characters
 from core.errors import UserError
 
-
 _NAMED_TOKENS = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token")
 
 _STAND_IN = "\ue0a1"  # a private-use character, to find where a template puts the message
@@ -120,7 +119,7 @@ class TextCodec:
         return list(self._backend(specials_as_text).encode(_encodable(text)).ids)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ``ids``, control tokens included. Any ids will do. Raises ValueError for a negative one."""
+        """The text of ``ids``, control tokens included. Raises ValueError for a negative id."""
         return "".join(piece.text for piece in self.pieces(ids))
 
     def round_trip(self, text: str, specials_as_text: bool = False) -> RoundTrip:
@@ -181,8 +180,8 @@ class TextCodec:
         first, last = self._message_span(rendered, _encodable(text), system)
         ids: list[int] = []
         start = 0
-        for begin, end, token_id in self._specials_in(rendered):
-            if not first <= begin < last:
+        for begin, end, token_id in self.added_in(rendered):
+            if self.is_special(token_id) and not first <= begin < last:
                 ids += [*self._plain_ids(rendered[start:begin]), token_id]
                 start = end
         return ids + self._plain_ids(rendered[start:])
@@ -202,13 +201,13 @@ class TextCodec:
         shown = text if rendered.startswith(text, start) else text.strip()
         return start, start + len(shown)
 
-    def _specials_in(self, rendered: str) -> list[tuple[int, int, int]]:
-        """Control tokens found in a text: (start, end, id), in order."""
-        encoding = self.backend.encode(rendered, add_special_tokens=False)
+    def added_in(self, text: str, specials_as_text: bool = False) -> list[tuple[int, int, int]]:
+        """Added tokens written in a text, (start, end, id) in order: they are matched before all else."""
+        encoding = self._backend(specials_as_text).encode(_encodable(text), add_special_tokens=False)
         return [
             (start, end, token_id)
             for token_id, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
-            if self.is_special(token_id)
+            if token_id in self._added and not (specials_as_text and self.is_special(token_id))
         ]
 
     def _plain_ids(self, text: str) -> list[int]:
@@ -300,10 +299,23 @@ def _grouped(run: list[Piece], spans: list[Span], offset: int) -> list[Piece]:
             next_span += 1
         inside = spans[first_span:next_span]
         text, valid = "".join(span.text for span in inside), all(span.valid for span in inside)
-        where: dict[str, Any] = {"parts": len(group), "start": offset, "end": offset + len(text), "valid": valid}
-        found += [replace(piece, text="" if n else text, part=n + 1, **where) for n, piece in enumerate(group)]
+        shared = Piece(0, "", text, b"", False, 1, len(group), offset, offset + len(text), valid)
+        found += [_as_part(piece, n, shared) for n, piece in enumerate(group)]
         offset += len(text)
     return found
+
+
+def _as_part(piece: Piece, number: int, group: Piece) -> Piece:
+    """``piece`` as part ``number`` (from 0) of its group; the text is on the first part."""
+    return replace(
+        piece,
+        text="" if number else group.text,
+        part=number + 1,
+        parts=group.parts,
+        start=group.start,
+        end=group.end,
+        valid=group.valid,
+    )
 
 
 def _stripped(run: list[Piece], count: int) -> list[Piece]:

@@ -1,8 +1,8 @@
 """Which bytes a token stands for, read from the tokenizer's own decoder, and how bytes become characters.
 
 Two families cover the causal language models: byte-level vocabularies (GPT-2, SmolLM, Llama 3, Tekken), in
-which 256 printable characters stand for the 256 bytes, and SentencePiece-style ones (Llama 2, Gemma, Mistral),
-in which ``▁`` stands for a space and ``<0xF0>`` for a byte that no other token covers.
+which 256 printable characters stand for the 256 bytes, and SentencePiece-style ones (Llama 2, Gemma,
+Mistral), in which ``▁`` stands for a space and ``<0xF0>`` for a byte that no other token covers.
 """
 
 from __future__ import annotations
