@@ -81,5 +81,9 @@ def _line(event: ProgressEvent, percent: int) -> str:
     if percent < 0:
         return event.message
     filled = _BAR * percent // 100
-    size = f"  {event.done / _MEGABYTE:.0f} of {event.total / _MEGABYTE:.0f} MB" if event.total > _MEGABYTE else ""
+    size = (
+        f"  {event.done / _MEGABYTE:.0f} of {event.total / _MEGABYTE:.0f} MB"
+        if event.total > _MEGABYTE
+        else ""
+    )
     return f"[{'#' * filled}{'.' * (_BAR - filled)}] {percent:3d}%{size}  {event.message}"

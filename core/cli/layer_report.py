@@ -1,4 +1,5 @@
-"""One layer of a run as plain data and as lines: shapes, lengths of the vectors, attention rows, router choices."""
+"""One layer of a run as plain data and as lines: shapes, lengths of the vectors, attention rows, router
+choices."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def _numbers(values: np.ndarray) -> list[float]:
 
 
 def layer_lines(report: dict[str, Any]) -> list[str]:
-    """The report for a reader: every shape and length, and of each head where its last position looks most."""
+    """The report for a reader: every shape and length, and of each head where its last position looks
+    most."""
     lines = ["", f"layer {report['layer']}"]
     lines += [f"  {name:11} {' x '.join(map(str, shape))}" for name, shape in report["shapes"].items()]
     lines.append("  length of each position's vector")
@@ -54,7 +56,9 @@ def layer_lines(report: dict[str, Any]) -> list[str]:
     lines.append("  attention of the last position (position: weight)")
     for head, rows in enumerate(report["attention"]):
         best = sorted(enumerate(rows[-1]), key=lambda item: -item[1])[:5]
-        lines.append(f"  head {head:<6} " + "  ".join(f"{position}: {weight:.3f}" for position, weight in best))
+        lines.append(
+            f"  head {head:<6} " + "  ".join(f"{position}: {weight:.3f}" for position, weight in best)
+        )
     if "router" in report:
         lines.append("  experts chosen per position")
         lines.append("  " + " ".join("+".join(map(str, chosen)) for chosen in report["router"]["experts"]))

@@ -44,7 +44,9 @@ def _moe_recipe(arguments: list[str]) -> int:
         recipe = importlib.import_module("core.engine.moe_recipe")
         run: Callable[[list[str]], int | None] = recipe.main
     except (ModuleNotFoundError, AttributeError) as error:
-        raise UserError("The MoE recipe is not part of this copy.", "Use a complete copy of the project.") from error
+        raise UserError(
+            "The MoE recipe is not part of this copy.", "Use a complete copy of the project."
+        ) from error
     return run(arguments) or 0
 
 
@@ -56,8 +58,12 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     names = ", ".join(spec.name for spec in CATALOGUE)
 
-    fetch = commands.add_parser("fetch", help="download and convert a model now, so that it runs offline later")
-    fetch.add_argument("model", nargs="?", default=DEFAULT, help=f"one of {names}, or an id or a local folder")
+    fetch = commands.add_parser(
+        "fetch", help="download and convert a model now, so that it runs offline later"
+    )
+    fetch.add_argument(
+        "model", nargs="?", default=DEFAULT, help=f"one of {names}, or an id or a local folder"
+    )
 
     _add_run(commands.add_parser("run", help="run a prompt token by token and print every choice"), names)
     for name, help_text in (
@@ -72,7 +78,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_model(command: argparse.ArgumentParser, names: str) -> None:
-    command.add_argument("--model", default=DEFAULT, help=f"one of {names}, or an id or a folder (default: {DEFAULT})")
+    command.add_argument(
+        "--model", default=DEFAULT, help=f"one of {names}, or an id or a folder (default: {DEFAULT})"
+    )
 
 
 def _add_run(run: argparse.ArgumentParser, names: str) -> None:
@@ -80,16 +88,30 @@ def _add_run(run: argparse.ArgumentParser, names: str) -> None:
     run.add_argument("prompt", help="the text to continue; - reads it from the standard input")
     _add_model(run, names)
     run.add_argument("--tokens", type=_count, default=10, help="tokens to generate at most (default: 10)")
-    run.add_argument("--temperature", type=float, default=default.temperature, help="0 is greedy (default: 0.8)")
-    run.add_argument("--top-k", type=int, default=default.top_k, help="keep the k likeliest; 0 is off (default: 0)")
-    run.add_argument("--top-p", type=float, default=default.top_p, help="keep this mass; 1 is off (default: 0.95)")
-    run.add_argument("--min-p", type=float, default=default.min_p, help="share of the highest; 0 is off (default: 0)")
+    run.add_argument(
+        "--temperature", type=float, default=default.temperature, help="0 is greedy (default: 0.8)"
+    )
+    run.add_argument(
+        "--top-k", type=int, default=default.top_k, help="keep the k likeliest; 0 is off (default: 0)"
+    )
+    run.add_argument(
+        "--top-p", type=float, default=default.top_p, help="keep this mass; 1 is off (default: 0.95)"
+    )
+    run.add_argument(
+        "--min-p", type=float, default=default.min_p, help="share of the highest; 0 is off (default: 0)"
+    )
     run.add_argument("--repetition-penalty", type=float, default=default.repetition_penalty, help="1 is off")
-    run.add_argument("--seed", type=int, default=default.seed, help="the same seed repeats the run (default: 0)")
+    run.add_argument(
+        "--seed", type=int, default=default.seed, help="the same seed repeats the run (default: 0)"
+    )
     run.add_argument("--chat", action="store_true", help="put the prompt into the model's chat template")
-    run.add_argument("--specials-as-text", action="store_true", help="read typed control tokens as plain text")
+    run.add_argument(
+        "--specials-as-text", action="store_true", help="read typed control tokens as plain text"
+    )
     run.add_argument("--top", type=_count, default=5, help="candidates to show per step (default: 5)")
-    run.add_argument("--layer", type=_count, help="show this layer too, from 0: shapes, norms, attention rows")
+    run.add_argument(
+        "--layer", type=_count, help="show this layer too, from 0: shapes, norms, attention rows"
+    )
     run.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 

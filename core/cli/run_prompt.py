@@ -15,6 +15,7 @@ from core.decoding.run import Run, StepRecord, StopRules
 from core.decoding.sampling import Candidate, Pipeline, SamplingParams
 from core.engine.loader import load_model
 from core.engine.model import LoadedModel
+from core.engine.text import Piece
 from core.errors import UserError
 
 
@@ -22,7 +23,9 @@ def main(args: argparse.Namespace) -> int:
     """Run the prompt and print the report."""
     text = sys.stdin.read() if args.prompt == "-" else args.prompt
     if not text.strip():
-        raise UserError("The prompt is empty.", 'Write some text: python -m core run "The capital of France is"')
+        raise UserError(
+            "The prompt is empty.", 'Write some text: python -m core run "The capital of France is"'
+        )
     params = SamplingParams(
         args.temperature, args.top_k, args.top_p, args.min_p, args.repetition_penalty, args.seed
     )
@@ -37,7 +40,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def run_report(model: LoadedModel, text: str, params: SamplingParams, args: argparse.Namespace) -> dict[str, Any]:
+def run_report(
+    model: LoadedModel, text: str, params: SamplingParams, args: argparse.Namespace
+) -> dict[str, Any]:
     """The whole run as plain data. Times in seconds, logits raw, probabilities in 0..1, entropies in nats."""
     if args.layer is not None and args.layer >= model.shape.n_layers:
         last = model.shape.n_layers - 1
@@ -55,7 +60,7 @@ def run_report(model: LoadedModel, text: str, params: SamplingParams, args: argp
         "model": model.name,
         "prompt": text,
         "chat": args.chat,
-        "prompt_tokens": [_token(model, token_id) for token_id in run.prompt_ids],
+        "prompt_tokens": [_token(piece) for piece in model.codec.pieces(run.prompt_ids)],
         "params": params.to_json(),
         "steps": steps,
         "stop_reason": run.stop_reason,
@@ -65,7 +70,9 @@ def run_report(model: LoadedModel, text: str, params: SamplingParams, args: argp
         "prefill_s": prefill_s,
     }
     if args.layer is not None:
-        report["layer"] = layer_report(model.trace(run.tip).layer(args.layer), args.layer, model.shape.n_heads)
+        report["layer"] = layer_report(
+            model.trace(run.tip).layer(args.layer), args.layer, model.shape.n_heads
+        )
     return report
 
 
@@ -84,16 +91,23 @@ def _encode(model: LoadedModel, text: str, args: argparse.Namespace) -> list[int
     return codec.chat(text, specials_as_text=args.specials_as_text)
 
 
-def _token(model: LoadedModel, token_id: int) -> dict[str, Any]:
-    piece = model.codec.piece(token_id)
-    return {"id": token_id, "text": piece.text, "raw": piece.raw, "special": piece.special}
+def _token(piece: Piece) -> dict[str, Any]:
+    """A character split over several tokens is the text of its first ``part`` of ``parts``."""
+    return {
+        "id": piece.token_id,
+        "text": piece.text,
+        "raw": piece.raw,
+        "special": piece.special,
+        "part": piece.part,
+        "parts": piece.parts,
+    }
 
 
 def _step(model: LoadedModel, record: StepRecord, stages: Pipeline, top: int) -> dict[str, Any]:
     timing = record.timing
     return {
         "index": record.index,
-        "choice": _token(model, record.token_id),
+        "choice": _token(model.codec.piece(record.token_id)),
         "how": record.how,
         "u": record.u,
         "probability": record.probability,
@@ -132,9 +146,10 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for step in report["steps"]:
         choice = step["choice"]
         lines.append("")
+        own = step["model_probability"]
         lines.append(
-            f"token {step['index'] + 1}: {choice['text']!r} ({choice['id']}), {step['how']}, rank {step['rank']},"
-            f" probability {step['probability']:.4f} (the model's own: {step['model_probability']:.4f})"
+            f"token {step['index'] + 1}: {choice['text']!r} ({choice['id']}), {step['how']}, rank"
+            f" {step['rank']}, probability {step['probability']:.4f} (the model's own: {own:.4f})"
         )
         lines += _candidate_lines(step["candidates"], choice["id"])
     lines += ["", f"stopped: {report['stop_reason']}", f"text: {report['text']!r}"]
@@ -144,8 +159,14 @@ def _lines(report: dict[str, Any]) -> list[str]:
 
 
 def _candidate_lines(candidates: list[dict[str, Any]], chosen: int | None) -> list[str]:
-    return [
-        f" {'>' if c['id'] == chosen else ' '} {c['id']:>6}  logit {c['logit']:8.3f}  p {c['model_probability']:.4f}"
-        f" -> {c['probability']:.4f}  {c['text']!r}{'  removed by ' + c['removed_by'] if c['removed_by'] else ''}"
-        for c in candidates
-    ]
+    return [_candidate_line(candidate, candidate["id"] == chosen) for candidate in candidates]
+
+
+def _candidate_line(candidate: dict[str, Any], chosen: bool) -> str:
+    mark = ">" if chosen else " "
+    removed = f"  removed by {candidate['removed_by']}" if candidate["removed_by"] else ""
+    numbers = (
+        f"logit {candidate['logit']:8.3f}  p {candidate['model_probability']:.4f}"
+        f" -> {candidate['probability']:.4f}"
+    )
+    return f" {mark} {candidate['id']:>6}  {numbers}  {candidate['text']!r}{removed}"

@@ -1,13 +1,14 @@
 """Beam search on a tree of continuations, step by step, with the results of transformers' own beam search.
 
-Rules (those of ``generate(num_beams=n, early_stopping=False)``): the first step expands one beam, the prompt. Each
-step takes the (1 + number of end-of-text tokens, at least 2) * n best continuations of all beams by summed
-log-probability. Of the first n, those that end are frozen as finished, under their score; the best n that do not
-end are kept; the rest is pruned. The search ends when no kept beam can beat the worst of n finished ones, or at
-the token limit, where the first n are finished too.
+Rules (those of ``generate(num_beams=n, early_stopping=False)``): the first step expands one beam, the
+prompt. Each step takes the (1 + number of end-of-text tokens, at least 2) * n best continuations of all
+beams by summed log-probability. Of the first n, those that end are frozen as finished, under their score;
+the best n that do not end are kept; the rest is pruned. The search ends when no kept beam can beat the worst
+of n finished ones, or at the token limit, where the first n are finished too.
 
-Scores: "sum" is the summed log-probability, "mean" divides it by the number of generated tokens, "length_penalty"
-by that number to the power of ``length_penalty`` (above 0 helps long texts, below 0 short ones).
+Scores: "sum" is the summed log-probability, "mean" divides it by the number of generated tokens,
+"length_penalty" by that number to the power of ``length_penalty`` (above 0 helps long texts, below 0 short
+ones).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class BeamSettings:
 
 @dataclass(frozen=True)
 class Beam:
-    """One continuation: the node it hangs on, its last token, and its sums. Only kept beams get a node of their own.
+    """One continuation: the node it hangs on, its last token, and its sums. Only kept beams get a node of
+    their own.
 
     ``end``: "end-of-text" or "token-limit" for a finished beam, None for one that goes on.
     """
@@ -82,7 +84,8 @@ class BeamStep:
 def beam_search(tree: Tree, settings: BeamSettings) -> Iterator[BeamStep]:
     """Search from the prompt, yielding after every step; close the generator to stop.
 
-    The results are ``finished`` of the step that says ``last``. Costs at most ``width`` decode steps per step.
+    The results are ``finished`` of the step that says ``last``. Costs at most ``width`` decode steps per
+    step.
     """
     running: list[tuple[Node, float]] = [(tree.root, 0.0)]
     finished: tuple[Beam, ...] = ()
@@ -112,9 +115,9 @@ def _continuations(running: list[tuple[Node, float]], settings: BeamSettings, co
             if np.isfinite(log_probabilities[token_id]):
                 found.append((-(before + float(log_probabilities[token_id])), number, int(token_id)))
     found.sort()
-    return [_beam(running[number][0], token_id, -minus, settings, count) for minus, number, token_id in found][
-        :looked_at
-    ]
+    return [
+        _beam(running[number][0], token_id, -minus, settings, count) for minus, number, token_id in found
+    ][:looked_at]
 
 
 def _beam(node: Node, token_id: int, log_probability: float, settings: BeamSettings, count: int) -> Beam:
@@ -126,8 +129,11 @@ def _beam(node: Node, token_id: int, log_probability: float, settings: BeamSetti
     return Beam(node, token_id, log_probability, settings.score(log_probability, count), end)
 
 
-def _can_improve(going_on: list[Beam], finished: tuple[Beam, ...], settings: BeamSettings, count: int) -> bool:
-    """Whether the best kept beam, scored at its present length, beats the worst of a full set of finished ones."""
+def _can_improve(
+    going_on: list[Beam], finished: tuple[Beam, ...], settings: BeamSettings, count: int
+) -> bool:
+    """Whether the best kept beam, scored at its present length, beats the worst of a full set of finished
+    ones."""
     if len(finished) < settings.width:
         return True
     return settings.score(going_on[0].log_probability, count) > finished[-1].score

@@ -14,9 +14,9 @@ GREEDY_BELOW = 1e-6
 class SamplingParams:
     """How a next token is drawn. Zero or one, as noted, switches a stage off.
 
-    ``temperature`` 0 means greedy: always the likeliest token. ``top_k`` 0 is off. ``top_p`` 1 is off, 0 keeps one
-    token. ``min_p`` 0 is off. ``repetition_penalty`` 1 is off. ``seed`` fixes every random number of a run.
-    Raises UserError for a value outside its range.
+    ``temperature`` 0 means greedy: always the likeliest token. ``top_k`` 0 is off. ``top_p`` 1 is off, 0
+    keeps one token. ``min_p`` 0 is off. ``repetition_penalty`` 1 is off. ``seed`` fixes every random number
+    of a run. Raises UserError for a value outside its range.
     """
 
     temperature: float = 0.8
@@ -31,7 +31,9 @@ class SamplingParams:
         _check("top_k", self.top_k, 0, math.inf, "Use 0 (off) or a positive whole number.", whole=True)
         _check("top_p", self.top_p, 0.0, 1.0, "Use a number from 0 to 1; 1 is off.")
         _check("min_p", self.min_p, 0.0, 1.0, "Use a number from 0 to 1; 0 is off.")
-        _check("repetition_penalty", self.repetition_penalty, 0.0, math.inf, "Use a number above 0; 1 is off.")
+        _check(
+            "repetition_penalty", self.repetition_penalty, 0.0, math.inf, "Use a number above 0; 1 is off."
+        )
         if self.repetition_penalty == 0:
             raise UserError("The repetition_penalty 0 cannot be used.", "Use a number above 0; 1 is off.")
         _check("seed", self.seed, 0, MAX_SEED, "Use a whole number from 0 to 2^53 - 1.", whole=True)

@@ -1,10 +1,13 @@
-"""Random numbers that need no state: the same (seed, step, index) gives the same number, here and in the browser.
+"""Random numbers that need no state: the same (seed, step, index) gives the same number, here and in the
+browser.
 
-A generator with hidden state cannot step back: after "back" and "next" it would draw another number. Here each
-number is a hash of its own address, so a run repeats itself from any step. ``assets/js/lib/sampling.js`` holds the
-same function; ``tests/fixtures/sampling.json`` holds both to the same values.
+A generator with hidden state cannot step back: after "back" and "next" it would draw another number. Here
+each number is a hash of its own address, so a run repeats itself from any step.
+``assets/js/lib/sampling.js`` holds the same function; ``tests/fixtures/sampling.json`` holds both to the
+same values.
 
-The hash is MurmurHash3 (32 bit, Austin Appleby, public domain) over five 32-bit words; two hashes give 53 bits.
+The hash is MurmurHash3 (32 bit, Austin Appleby, public domain) over five 32-bit words; two hashes give 53
+bits.
 """
 
 import numpy as np

@@ -177,10 +177,10 @@ class Run:
     def next(self, params: SamplingParams | None = None, force: int | None = None) -> StepRecord:
         """Choose the next token (or take ``force``), process it, and move the cursor past it.
 
-        The same choice as before walks on along the same nodes; another one leaves the old continuation in the
-        tree and starts a new one. ``params`` become the run's own. The end-of-text token is processed too, so
-        that its column can be looked at. Raises UserError when the run has ended (a token may be forced after
-        the end-of-text token, not beyond a limit) or ``force`` is no token of the model.
+        The same choice as before walks on along the same nodes; another one leaves the old continuation in
+        the tree and starts a new one. ``params`` become the run's own. The end-of-text token is processed
+        too, so that its column can be looked at. Raises UserError when the run has ended (a token may be
+        forced after the end-of-text token, not beyond a limit) or ``force`` is no token of the model.
         """
         self.params = params or self.params
         reason = self.stop_reason
@@ -236,6 +236,14 @@ class Run:
             self._records[here:] = [record]
             self._nodes[here + 1 :] = [node]
         self._cursor += 1
+
+    def replay(self, token_id: int, params: SamplingParams, how: How, u: float | None) -> StepRecord:
+        """Take a step of a saved run again, keeping how it was chosen; its numbers are computed anew."""
+        self.next(params, force=token_id)
+        index = self._cursor - 1
+        self._records[index] = replace(self._records[index], how=how, u=u)
+        self._nodes[self._cursor].record = self._records[index]
+        return self._records[index]
 
     def back(self) -> bool:
         """Go back one token; False at the prompt."""

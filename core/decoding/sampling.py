@@ -4,7 +4,8 @@ Order: repetition penalty -> temperature -> top-k -> top-p -> min-p -> renormali
 vocabulary; the order and rules of transformers' logits processors (docs: "Utilities for Generation").
 
 Rules:
-- Candidates are ordered by probability, highest first; equal ones by id, lowest first. Greedy takes the first.
+- Candidates are ordered by probability, highest first; equal ones by id, lowest first. Greedy takes the
+  first.
 - top-k keeps the k likeliest and every token that ties with the k-th.
 - top-p keeps the shortest front part of that order whose mass reaches p, so the token that crosses p is kept.
 - min-p removes a token when its probability is below min_p times the highest one.
@@ -25,7 +26,8 @@ from core.decoding.randomness import uniform, uniforms
 
 __all__ = [
     "ORDER", "REMOVERS", "Candidate", "Draw", "Pipeline", "SamplingParams", "Stage",
-    "choose", "draw_counts", "log_softmax", "pipeline", "rank_of", "softmax", "top_ids", "uniform", "uniforms",
+    "choose", "draw_counts", "log_softmax", "pipeline", "rank_of", "softmax", "top_ids", "uniform",
+    "uniforms",
 ]  # fmt: skip
 
 ORDER = ("raw", "penalised", "tempered", "top_k", "top_p", "min_p")
@@ -57,8 +59,8 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
 class Stage:
     """The distribution after one stage.
 
-    ``logits`` (V,): -inf where a filter removed the token. ``probabilities`` (V,): softmax of them, so they sum to 1.
-    ``mass``: share of the tempered distribution that is left (1.0 before the filters).
+    ``logits`` (V,): -inf where a filter removed the token. ``probabilities`` (V,): softmax of them, so they
+    sum to 1. ``mass``: share of the tempered distribution that is left (1.0 before the filters).
     ``probabilities * mass`` are the bars before renormalising.
     """
 
@@ -91,7 +93,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One token of the distribution: its rank (1 = likeliest), numbers before and after, and what removed it."""
+    """One token of the distribution: its rank (1 = likeliest), numbers before and after, and what removed
+    it."""
 
     token_id: int
     rank: int
@@ -144,7 +147,8 @@ class Pipeline:
         return np.cumsum(self.probabilities[self.order])
 
     def top(self, count: int) -> list[Candidate]:
-        """The ``count`` likeliest tokens of the model's own distribution, removed ones included and marked."""
+        """The ``count`` likeliest tokens of the model's own distribution, removed ones included and
+        marked."""
         ids = top_ids(self.raw.logits, count)
         return [
             Candidate(
@@ -161,7 +165,8 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Draw:
-    """A drawn token: the number ``u`` fell into [lower, upper) of the cumulative line, at ``position`` from 0."""
+    """A drawn token: the number ``u`` fell into [lower, upper) of the cumulative line, at ``position`` from
+    0."""
 
     token_id: int
     u: float
@@ -170,16 +175,16 @@ class Draw:
     upper: float
 
 
-def pipeline(
-    logits: np.ndarray, params: SamplingParams, previous_ids: Iterable[int] = ()
-) -> Pipeline:
+def pipeline(logits: np.ndarray, params: SamplingParams, previous_ids: Iterable[int] = ()) -> Pipeline:
     """Run every stage on (V,) logits; ``previous_ids`` (prompt and generated) are what the penalty looks at.
 
     Raises ValueError when the logits hold NaN or +inf, or leave no token possible.
     """
     raw = np.asarray(logits, dtype=np.float64)
     if raw.ndim != 1 or raw.size == 0 or np.isnan(raw).any() or raw.max() in (np.inf, -np.inf):
-        raise ValueError("logits must be one row of numbers with at least one finite value and no NaN or +inf")
+        raise ValueError(
+            "logits must be one row of numbers with at least one finite value and no NaN or +inf"
+        )
     seen = tuple(dict.fromkeys(int(token_id) for token_id in previous_ids))
     removed_by = np.where(raw == -np.inf, _IMPOSSIBLE, 0).astype(np.uint8)
 
@@ -205,7 +210,8 @@ def choose(result: Pipeline, u: float) -> Draw:
 
 
 def draw_counts(result: Pipeline, count: int, seed: int, step: int) -> np.ndarray:
-    """Draw ``count`` independent tokens from the final distribution; return how often each came, (V,) int64."""
+    """Draw ``count`` independent tokens from the final distribution; return how often each came, (V,)
+    int64."""
     positions = np.searchsorted(result.cumulative, uniforms(seed, step, count), side="right")
     ids = result.order[np.minimum(positions, result.order.size - 1)]
     return np.bincount(ids, minlength=result.probabilities.size)
@@ -254,7 +260,8 @@ def _front(
 
 
 def _penalise(stage: Stage, seen: Sequence[int], penalty: float) -> Stage:
-    """Divide positive and multiply negative logits of seen tokens, once each (Keskar et al. 2019, as in HF)."""
+    """Divide positive and multiply negative logits of seen tokens, once each (Keskar et al. 2019, as in
+    HF)."""
     ids = np.array([token_id for token_id in seen if 0 <= token_id < stage.logits.size], dtype=np.int64)
     if penalty == 1 or ids.size == 0:
         return Stage("penalised", stage.logits, stage.probabilities)

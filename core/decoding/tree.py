@@ -1,7 +1,8 @@
-"""A tree of continuations: one node per processed token, prefixes shared, nothing ever changed or computed twice.
+"""A tree of continuations: one node per processed token, prefixes shared, nothing ever changed or computed
+twice.
 
-What a token computed never depends on later tokens, so a node stays valid whatever is appended after it, and two
-branches can share all nodes up to the place where they part.
+What a token computed never depends on later tokens, so a node stays valid whatever is appended after it, and
+two branches can share all nodes up to the place where they part.
 """
 
 from __future__ import annotations
@@ -142,10 +143,12 @@ def grow(
     end_ids: frozenset[int] = frozenset(),
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Growth]:
-    """Add the ``top_k`` likeliest children of ``start``, their children, and so on, level by level to ``depth``.
+    """Add the ``top_k`` likeliest children of ``start``, their children, and so on, level by level to
+    ``depth``.
 
     Yields after every node. Nodes already there are counted and not computed again; a node whose token is in
-    ``end_ids`` is not grown. Ends early when ``stop()`` is true or the generator is closed: what is there stays.
+    ``end_ids`` is not grown. Ends early when ``stop()`` is true or the generator is closed: what is there
+    stays.
     """
     total = sum(top_k**level for level in range(1, depth + 1))
     done, level_nodes = 0, [start]

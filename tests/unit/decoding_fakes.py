@@ -1,4 +1,5 @@
-"""A stand-in for the engine whose logits are a fixed function of all tokens so far, and which counts its work."""
+"""A stand-in for the engine whose logits are a fixed function of all tokens so far, and which counts its
+work."""
 
 from __future__ import annotations
 
@@ -16,6 +17,9 @@ class FakePass:
 
 class FakeStepper:
     """``vocabulary`` tokens; the same sequence always gives the same logits, another one gives others."""
+
+    name = "fake"
+    fingerprint = "f" * 16
 
     def __init__(self, vocabulary: int = 40, scale: float = 2.0) -> None:
         self.vocabulary, self.scale = vocabulary, scale

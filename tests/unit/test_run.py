@@ -24,7 +24,7 @@ def test_stepping_back_then_forward_repeats_the_same_run_without_computing_again
     stepper = FakeStepper()
     run = Run.start(stepper, PROMPT, WARM)
     first = [run.next().token_id for _ in range(6)]
-    nodes = [node for node in run.node.path()]
+    nodes = run.node.path()
     for _ in range(4):
         assert run.back()
     assert run.cursor == 2 and len(run.steps) == 6

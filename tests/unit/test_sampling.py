@@ -35,7 +35,9 @@ params_given = st.builds(
 
 @settings(max_examples=300, deadline=None)
 @given(params_given, st.integers(0, 10**6), st.integers(2, 80), st.floats(0.1, 8.0))
-def test_equals_transformers_on_random_logits(params: SamplingParams, seed: int, size: int, scale: float) -> None:
+def test_equals_transformers_on_random_logits(
+    params: SamplingParams, seed: int, size: int, scale: float
+) -> None:
     rng = np.random.default_rng(seed)
     logits = (rng.normal(size=size) * scale).astype(np.float32)
     previous = rng.integers(0, size, size=5).tolist()
@@ -49,7 +51,9 @@ def test_equals_transformers_on_random_logits(params: SamplingParams, seed: int,
 
 @settings(max_examples=100, deadline=None)
 @given(params_given, st.lists(st.integers(-3, 3), min_size=2, max_size=12))
-def test_stages_are_distributions_over_fewer_and_fewer_tokens(params: SamplingParams, logits: list[int]) -> None:
+def test_stages_are_distributions_over_fewer_and_fewer_tokens(
+    params: SamplingParams, logits: list[int]
+) -> None:
     result = pipeline(np.array(logits, dtype=float), params)
     assert [stage.name for stage in result.stages] == list(ORDER)
     for before, after in zip(result.stages, result.stages[1:], strict=False):

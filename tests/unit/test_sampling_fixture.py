@@ -24,7 +24,15 @@ from transformers import (
 from core.decoding.sampling import REMOVERS, SamplingParams, choose, pipeline, uniform
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "sampling.json"
-COUNTERS = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (42, 7, 3), (2**32, 5, 0), (2**53 - 1, 2**32 - 1, 9999)]
+COUNTERS = [
+    (0, 0, 0),
+    (0, 0, 1),
+    (0, 1, 0),
+    (1, 0, 0),
+    (42, 7, 3),
+    (2**32, 5, 0),
+    (2**53 - 1, 2**32 - 1, 9999),
+]
 
 
 def cases() -> list[tuple[str, list[float], SamplingParams, list[int]]]:
@@ -128,7 +136,9 @@ def test_the_fixture_is_what_transformers_gives(case: dict[str, Any]) -> None:
     np.testing.assert_allclose(case["stages"][-1]["probabilities"], theirs, atol=1e-12)
 
 
-def transformers_probabilities(logits: list[float], params: SamplingParams, previous: list[int]) -> np.ndarray:
+def transformers_probabilities(
+    logits: list[float], params: SamplingParams, previous: list[int]
+) -> np.ndarray:
     """The final probabilities by transformers' processors in float64; greedy is not one of its warpers."""
     scores = torch.tensor([logits], dtype=torch.float64)
     if params.greedy:
