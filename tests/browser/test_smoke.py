@@ -73,6 +73,6 @@ NO_ASSETS = ["assets/js/none.js", "assets/../requirements.txt", "assets/js/..%2f
 
 @pytest.mark.parametrize("path", NO_ASSETS)
 def test_only_files_of_the_assets_are_served(app: App, path: str) -> None:
-    with pytest.raises(urllib.error.HTTPError, match="40[04]"):
+    with pytest.raises(urllib.error.HTTPError, match=r"40[04]"):
         urllib.request.urlopen(f"{app.address}/{path}", timeout=5)
     assert health(app.address) is not None
