@@ -119,7 +119,7 @@ def _kv_check(page: Page) -> None:
     own = from_shape(page.model.shape, page.model.name)
     if own:
         counted = costs.kv_bytes(own, page.trace.n_positions, 1, page.model.shape.bytes_per_weight)
-        page.check("kv_check", abs(counted - page.trace.kv_bytes), 0)
+        page.check("kv_check", abs(counted - page.trace.kv_bytes()), 0)
 
 
 def cards_section(page: Page, choice: Choice, load: Workload) -> None:

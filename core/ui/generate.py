@@ -80,7 +80,7 @@ def apply(session: Session, event: GenerateEvent) -> None:
 
 
 def _forward(session: Session, params: SamplingParams) -> None:
-    """Along the path that is there already while the settings explain it (a token taken by hand stays taken)."""
+    """Along the path that is there while the settings explain it (a token taken by hand stays taken)."""
     run = session.run
     ahead = run.cursor < len(run.steps)
     if ahead and run.steps[run.cursor].params == params:

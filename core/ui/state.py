@@ -115,7 +115,7 @@ def write_link() -> None:
 
 
 def stop_page() -> NoReturn:
-    """End this page run early. Use it instead of ``st.stop``, after which the address can no longer be written."""
+    """End this page run early. Use it instead of ``st.stop``: after that the address cannot be written."""
     write_link()
     st.stop()
 
