@@ -131,7 +131,7 @@ def find(name: str) -> ModelSpec:
             return ModelSpec(name, name, "hub", "its own", notice, memory_bytes=0)
     raise UserError(
         f"There is no model called {shortened(name)}.",
-        f"Choose one of {', '.join(_BY_NAME)}, a Hugging Face id like owner/model, or a folder on this machine.",
+        f"Choose one of {', '.join(_BY_NAME)}, a Hugging Face id (owner/model), or a folder on this machine.",
     )
 
 
@@ -162,7 +162,7 @@ def shortened(name: str) -> str:
 
 
 def is_local(name: str) -> bool:
-    """Whether a catalogue name or Hugging Face id is on this machine already, ready to load without a network.
+    """Whether a catalogue name or Hugging Face id is on this machine already, ready to load offline.
 
     Paths are never "local" in this sense: a link must not make the server look into its own folders.
     """

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from core.engine.gguf_file import BadGguf, GgufFile, GgufTensor
+from core.engine.gguf_file import BadGgufError, GgufFile, GgufTensor
 from core.engine.gguf_tokenizer import write_tokenizer
 from core.engine.progress import Progress, report
 
@@ -51,13 +51,13 @@ def convert(gguf_path: Path, folder: Path, progress: Progress | None = None) -> 
     """Write ``model.safetensors``, the configs and the tokenizer of ``gguf_path`` into ``folder``.
 
     Raises:
-        BadGguf: the file is broken, or its architecture is not one of those known here.
+        BadGgufError: the file is broken, or its architecture is not one of those known here.
         OSError: the folder cannot be written to.
     """
     with GgufFile(gguf_path) as file:
         architecture = str(file.metadata.get("general.architecture"))
         if architecture not in _NORMS:
-            raise BadGguf(f"{gguf_path.name}: the architecture {architecture!r} is not known here")
+            raise BadGgufError(f"{gguf_path.name}: the architecture {architecture!r} is not known here")
         config = _CONFIGS[architecture](file)
         _write_json(folder / "config.json", config)
         _write_json(folder / "generation_config.json", _generation_config(config))
@@ -109,8 +109,8 @@ def _llama_config(file: GgufFile) -> dict[str, Any]:
 def _gemma3_config(file: GgufFile) -> dict[str, Any]:
     common = _common_config(file, "gemma3")
     head_dim = file.metadata["gemma3.attention.key_length"]
-    # The file does not say which layers look back a window only, nor their RoPE base: five of six, and 10,000,
-    # in every Gemma 3 (Gemma 3 report, section 2); scores are divided by the root of the head size.
+    # The file does not say which layers look back a window only, nor their RoPE base: five of six, and
+    # 10,000, in every Gemma 3 (its report, section 2); scores are divided by the root of the head size.
     kinds = [
         "full_attention" if layer % 6 == 5 else "sliding_attention"
         for layer in range(common["num_hidden_layers"])
@@ -143,7 +143,7 @@ def hf_name(architecture: str, name: str) -> str:
     """The name that ``transformers`` gives to a GGUF tensor.
 
     Raises:
-        BadGguf: no parameter goes by that name.
+        BadGgufError: no parameter goes by that name.
     """
     if name in _TOP:
         return _TOP[name]
@@ -151,13 +151,13 @@ def hf_name(architecture: str, name: str) -> str:
         part = _BLOCK.get(found[2]) or _NORMS[architecture].get(found[2])
         if part:
             return f"model.layers.{found[1]}.{part}.weight"
-    raise BadGguf(f"the tensor {name!r} has no place in a {architecture} model")
+    raise BadGgufError(f"the tensor {name!r} has no place in a {architecture} model")
 
 
 def _write_weights(
     file: GgufFile, architecture: str, config: dict[str, Any], path: Path, progress: Progress | None
 ) -> None:
-    """One safetensors file: the header's length (8 bytes), the header (JSON), then the tensors back to back."""
+    """One safetensors file: the header's length (8 bytes), the header (JSON), the tensors back to back."""
     tensors = list(file.tensors.values())
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     at = 0

@@ -1,7 +1,7 @@
 """Read a GGUF file's header: its metadata and where each tensor lies.
 
-The ``gguf`` package makes numpy views of each of some 100,000 vocabulary strings and needs many seconds for it; this
-reader follows the same format (ggml's docs/gguf.md, versions 2 and 3, little-endian) in one pass over the bytes.
+The ``gguf`` package makes numpy views of each of some 100,000 vocabulary strings and needs many seconds for
+it; this reader follows the same format (ggml's docs/gguf.md, versions 2 and 3, little-endian) in one pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STRING, _ARRAY = 8, 9
 _STEP_BYTES = 32 * 1024 * 1024
 
 
-class BadGguf(ValueError):
+class BadGgufError(ValueError):
     """The bytes are not a GGUF file that this reader knows."""
 
 
@@ -49,7 +49,7 @@ class GgufFile:
             self._read_header()
         except (struct.error, UnicodeDecodeError, KeyError, ValueError) as error:
             self.close()
-            raise BadGguf(f"{path.name}: {error}") from error
+            raise BadGgufError(f"{path.name}: {error}") from error
 
     def __enter__(self) -> GgufFile:
         return self
@@ -64,7 +64,7 @@ class GgufFile:
     def _read_header(self) -> None:
         magic, version, n_tensors, n_values = self._take("4sIQQ")
         if magic != b"GGUF" or version not in (2, 3):
-            raise BadGguf("not a GGUF file of version 2 or 3")
+            raise BadGgufError("not a GGUF file of version 2 or 3")
         self.metadata: dict[str, Any] = {}
         for _ in range(n_values):
             key = self._string()
@@ -77,7 +77,7 @@ class GgufFile:
             for entry in entries
         }
         if any(entry.offset + entry.n_bytes > len(self._map) for entry in self.tensors.values()):
-            raise BadGguf("the file ends before its tensors do")
+            raise BadGgufError("the file ends before its tensors do")
 
     def _take(self, form: str) -> tuple[Any, ...]:
         values = struct.unpack_from("<" + form, self._map, self._at)
@@ -88,7 +88,7 @@ class GgufFile:
         length = self._take("Q")[0]
         end = self._at + length
         if end > len(self._map):
-            raise BadGguf("a text runs past the end of the file")
+            raise BadGgufError("a text runs past the end of the file")
         text = self._map[self._at : end].decode("utf-8")
         self._at = end
         return text
@@ -100,7 +100,7 @@ class GgufFile:
             return self._take(_SCALARS[kind])[0]
         inner, length = self._take("IQ")
         if length > len(self._map):
-            raise BadGguf("a list is longer than the file")
+            raise BadGgufError("a list is longer than the file")
         if inner in _SCALARS:
             return list(self._take(f"{length}{_SCALARS[inner]}"))
         return [self._value(inner) for _ in range(length)]
@@ -113,7 +113,7 @@ class GgufFile:
         kind = gguf.GGMLQuantizationType(number)
         block, type_bytes = gguf.GGML_QUANT_SIZES[kind]
         if not shape or shape[-1] % block:
-            raise BadGguf(f"{name} has a shape that does not fit its type")
+            raise BadGgufError(f"{name} has a shape that does not fit its type")
         return GgufTensor(name, shape, kind, offset, int(np.prod(shape)) // block * type_bytes)
 
     def rows(self, tensor: GgufTensor) -> list[slice]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from core.engine.gguf_file import BadGguf
+from core.engine.gguf_file import BadGgufError
 
 _CONTROL, _USER_DEFINED = 3, 4
 _ROLES = {
@@ -20,15 +20,15 @@ _ROLES = {
 
 
 def write_tokenizer(metadata: dict[str, Any], folder: Path) -> None:
-    """Write ``tokenizer.json`` and ``tokenizer_config.json`` (with the chat template, if any) into ``folder``.
+    """Write ``tokenizer.json`` and ``tokenizer_config.json`` (with any chat template) into ``folder``.
 
     Raises:
-        BadGguf: a kind of tokenizer that is not known here.
+        BadGgufError: a kind of tokenizer that is not known here.
     """
     builders = {"gpt2": _byte_level, "llama": _sentence_pieces}
     kind = metadata.get("tokenizer.ggml.model")
     if kind not in builders:
-        raise BadGguf(f"the tokenizer {kind!r} is not known here")
+        raise BadGgufError(f"the tokenizer {kind!r} is not known here")
     tokenizer = builders[kind](metadata)
     _add_special_tokens(tokenizer, metadata)
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
@@ -58,7 +58,7 @@ def _byte_level(metadata: dict[str, Any]) -> Tokenizer:
     vocabulary = {token: index for index, token in enumerate(metadata["tokenizer.ggml.tokens"])}
     merges = [_pair(merge) for merge in metadata["tokenizer.ggml.merges"]]
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    cut = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    cut: Any = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     if metadata.get("tokenizer.ggml.pre") == "smollm":  # SmolLM cuts each digit off by itself
         cut = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), cut])
     tokenizer.pre_tokenizer = cut
@@ -72,7 +72,7 @@ def _pair(merge: str) -> tuple[str, str]:
 
 
 def _sentence_pieces(metadata: dict[str, Any]) -> Tokenizer:
-    """Gemma's BPE with byte fallback. The file lists no merges; they follow from the order of the vocabulary."""
+    """Gemma's BPE with byte fallback. The file lists no merges; they follow from the vocabulary's order."""
     # Runs of spaces are stored as spaces; inside the tokenizer a space is written as U+2581.
     tokens = [
         "\u2581" * len(token) if token and not token.strip(" ") else token

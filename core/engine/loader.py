@@ -50,7 +50,7 @@ class _Shelf:
         with self._lock:
             while len(self._kept) >= KEPT:
                 self._kept.popitem(last=False)
-        # Start-up froze what was there (see startup.py); without this, cycles in an old model would stay for good.
+        # Start-up froze what was there (see startup.py); without this, cycles in an old model would stay.
         gc.unfreeze()
         gc.collect()
         gc.freeze()
@@ -120,10 +120,10 @@ def _load(spec: ModelSpec, folder: Path, progress: Progress | None) -> LoadedMod
 
 
 def load_weights(folder: Path, title: str) -> Any:
-    """The ``transformers`` model of a folder: safetensors only, no code of the folder's own, float32, for inference.
+    """The ``transformers`` model of a folder: safetensors only, none of the folder's code, float32, evaluation mode.
 
     Raises:
-        UserError: the folder is not a causal language model that ``transformers`` knows, or has no safetensors.
+        UserError: it is not a causal language model that ``transformers`` knows, or has no safetensors.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -141,7 +141,7 @@ def load_weights(folder: Path, title: str) -> Any:
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError) as error:
         raise UserError(
             f"{title} cannot be loaded: {first_line(error)}",
-            "It must be a causal language model that the transformers library knows, with .safetensors weights.",
+            "It must be a causal language model known to the transformers library, with .safetensors weights.",
         ) from error
     return model.eval().requires_grad_(False)
 

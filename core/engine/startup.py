@@ -1,4 +1,4 @@
-"""What is done once when a server starts: thread count, one warm pass, and a garbage collector that stays quiet."""
+"""What is done once when a server starts: thread count, a warm pass, a garbage collector that stays quiet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def warm_and_freeze(model: LoadedModel) -> None:
 
 
 def set_threads() -> None:
-    """One torch thread for each physical core that this process may use, unless ``OMP_NUM_THREADS`` says otherwise."""
+    """One torch thread for each physical core this process may use, unless ``OMP_NUM_THREADS`` is set."""
     if os.environ.get("OMP_NUM_THREADS", "").strip():
         return
     import torch

@@ -189,7 +189,7 @@ def _no_room(models: Path, needed: int) -> UserError:
 
 def _fetch_and_convert(spec: ModelSpec, work: Path, made: Path, progress: Progress | None) -> None:
     from core.engine.gguf_convert import convert
-    from core.engine.gguf_file import BadGguf
+    from core.engine.gguf_file import BadGgufError
 
     if spec.notice:
         report(progress, "download", 0, spec.download_bytes, f"{spec.title}: {spec.notice}")
@@ -204,7 +204,7 @@ def _fetch_and_convert(spec: ModelSpec, work: Path, made: Path, progress: Progre
     _check_hash(gguf_path, spec.gguf_sha256, f"the weights of {spec.title}", progress)
     try:
         convert(gguf_path, made, progress)
-    except BadGguf as error:
+    except BadGgufError as error:
         raise UserError(
             f"The weights of {spec.title} cannot be read: {error}.",
             "Start again; if it happens again, please report it.",
