@@ -6,7 +6,6 @@ from core.ui.generate import answered, labels, on_event, run_key
 from core.ui.page import open_page
 
 page = open_page("generate")
-page.intro()
 run, codec, params = page.run, page.model.codec, page.session.params
 run.limit(page.session.link.tokens)
 generate(
@@ -15,7 +14,7 @@ generate(
         tokens=ribbon(codec, run.prompt_ids + tuple(step.token_id for step in run.steps)),
         prompt_length=len(run.prompt_ids),
         chosen=choices(run.steps),
-        state=facts(run, params.seed),
+        state=facts(run),
         params=params,
         names=candidates(codec, run.tip.logits),
         layers=page.model.shape.n_layers,
@@ -26,3 +25,4 @@ generate(
     run.tip.logits,
     on_event(page.session),
 )
+page.intro()

@@ -212,7 +212,7 @@ class Generate {
       change: (next) => this.change(next),
       release: () => this.release(),
     })
-    renderFacts(part(right, "facts", () => h("div", { class: "nt-panel ntg-facts" })), header, shown)
+    renderFacts(part(left, "facts", () => h("div", { class: "nt-panel ntg-facts" })), header, shown)
     renderDraw(part(grid, "draw", () => h("div", { class: "nt-panel ntg-draw" })), header, shown, params.seed)
   }
 

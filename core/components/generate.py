@@ -1,4 +1,4 @@
-"""The Generate component: the state of a run packed for ``assets/js/generate.js``, and the events it sends back."""
+"""The Generate component: a run's state packed for ``assets/js/generate.js``, and the events it sends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_event(payload: Any) -> GenerateEvent | None:
     if kind not in KINDS or not whole or not isinstance(settings, Mapping):
         return None
     try:
-        params = SamplingParams(**{name: _plain(name, v) for name, v in settings.items()})
+        params = SamplingParams.from_json({name: _plain(name, v) for name, v in settings.items()})
     except (TypeError, ValueError, UserError):
         return None
     return GenerateEvent(str(kind), int(number or 0), int(value), params)
@@ -67,8 +67,8 @@ def header(
 ) -> dict[str, Any]:
     """The message's header: short lists instead of objects, because there is one for each token.
 
-    A token is ``[id, text]``, or ``[id, text, flags, part, parts, bytes as hex]`` when it is special (flag 1) or a
-    piece of a split character (flag 2); a choice is ``[probability, rank, forced]``.
+    A token is ``[id, text]``, or ``[id, text, flags, part, parts, bytes as hex]`` when it is special (flag 1)
+    or a piece of a split character (flag 2); a choice is ``[probability, rank, forced]``.
     """
     return {
         "run": run_key,
@@ -95,4 +95,5 @@ def _token(token: RibbonToken) -> list[Any]:
 
 def generate(message: Mapping[str, Any], logits: np.ndarray, on_event: Callable[[Any], None]) -> Any:
     """Show the page's component. ``logits`` (V,): the model's own, of the position on screen."""
-    return mount("generate", key="nt_generate", header=message, arrays={"logits": logits}, on={"act": on_event})
+    arrays = {"logits": logits}
+    return mount("generate", key="nt_generate", header=message, arrays=arrays, on={"act": on_event})

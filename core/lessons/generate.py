@@ -1,7 +1,7 @@
-"""What the Generate page shows of a run: the token ribbon, the distribution on screen, and what the step cost.
+"""What the Generate page shows of a run: the token ribbon, the candidates' names, and what the step cost.
 
-Pure: from a run to plain numbers. Probabilities of the bars are not computed here: the browser gets the logits
-and computes them over the whole vocabulary while a slider is dragged.
+Pure: from a run to plain numbers. Probabilities of the bars are not computed here: the browser gets the
+logits and computes them over the whole vocabulary while a slider is dragged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from core.decoding.randomness import uniform
 from core.decoding.sampling import top_ids
 
 NAMED = 200
@@ -45,9 +44,8 @@ class Choice:
 class StepFacts:
     """The state on screen. ``step`` tokens are generated, ``ahead`` more wait after them.
 
-    ``kv_bytes``: the whole cache at this step; ``kv_step_bytes``: what this pass added; ``pass_tokens``: how many
-    tokens this pass processed; ``pass_s``: its seconds on the engine's own clock; ``u``: the random number that
-    the seed gives to the next draw.
+    ``kv_bytes``: the whole cache at this step; ``kv_step_bytes``: what this pass added; ``pass_tokens``: how
+    many tokens this pass processed; ``pass_s``: its seconds on the engine's own clock.
     """
 
     step: int
@@ -58,27 +56,25 @@ class StepFacts:
     kv_step_bytes: int
     pass_tokens: int
     pass_s: float
-    u: float
 
 
 def ribbon(codec: Any, token_ids: Sequence[int]) -> list[RibbonToken]:
     """The tokens of a text with the pieces of split characters numbered."""
     return [
-        RibbonToken(p.token_id, p.text if p.valid or p.text else hex_name(p.data), p.special, p.part, p.parts, p.data)
-        for p in codec.pieces(token_ids)
+        RibbonToken(p.token_id, p.text, p.special, p.part, p.parts, p.data) for p in codec.pieces(token_ids)
     ]
 
 
 def choices(steps: Iterable[Any]) -> list[Choice]:
     """Per generated token, those ahead included, how it was chosen (from the run's own records).
 
-    The probability is the one under the step's settings; of a token taken by hand the model's own, since a filter
-    may have left it none.
+    The probability is the one under the step's settings; of a token taken by hand the model's own, since a
+    filter may have left it none.
     """
     return [Choice(s.model_probability if s.forced else s.probability, s.rank, s.forced) for s in steps]
 
 
-def facts(run: Any, seed: int) -> StepFacts:
+def facts(run: Any) -> StepFacts:
     """What the current pass did and cost."""
     tip = run.tip
     return StepFacts(
@@ -90,7 +86,6 @@ def facts(run: Any, seed: int) -> StepFacts:
         kv_step_bytes=tip.kv_bytes,
         pass_tokens=len(tip.token_ids),
         pass_s=tip.timing.total_s,
-        u=uniform(seed, run.cursor),
     )
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.components.generate import GenerateEvent, read_event
 from core.decoding.params import SamplingParams
+from core.decoding.run import Run
 from core.errors import UserError
 from core.ui.state import Session
 from core.ui.text import load
@@ -30,11 +31,12 @@ def on_event(session: Session) -> Callable[[Any], None]:
 
     def handle(payload: Any) -> None:
         event = read_event(payload)
-        if event is None or session.run is None:
+        run = session.run
+        if event is None or run is None:
             return
         notice = ""
         try:
-            apply(session, event)
+            apply(session, run, event)
         except UserError as error:
             notice = f"{error.what} {error.todo}"
         st.session_state[_KEY] = Answer(event.number, notice)
@@ -58,13 +60,12 @@ def run_key(session: Session) -> str:
     return "\n".join(session.request)
 
 
-def apply(session: Session, event: GenerateEvent) -> None:
+def apply(session: Session, run: Run, event: GenerateEvent) -> None:
     """Carry an event out. Raises UserError when the run cannot go where it is asked to."""
-    run = session.run
     if event.params != session.params:
         session.set_params(event.params)
     if event.kind == "next":
-        _forward(session, event.params)
+        _forward(run, event.params)
     elif event.kind == "take":
         run.next(event.params, force=event.value)
     elif event.kind == "back":
@@ -79,9 +80,8 @@ def apply(session: Session, event: GenerateEvent) -> None:
         session.follow_newest()
 
 
-def _forward(session: Session, params: SamplingParams) -> None:
+def _forward(run: Run, params: SamplingParams) -> None:
     """Along the path that is there while the settings explain it (a token taken by hand stays taken)."""
-    run = session.run
     ahead = run.cursor < len(run.steps)
     if ahead and run.steps[run.cursor].params == params:
         run.jump(run.cursor + 1)

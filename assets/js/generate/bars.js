@@ -39,9 +39,9 @@ function row() {
   return h("li", {},
     h("button", { type: "button", class: "ntg-bar" },
       h("span", { class: "ntg-bar-name nt-mono" }),
-      h("span", { class: "ntg-track" }, h("i", { class: "ntg-fill" }), h("i", { class: "ntg-model" })),
-      h("span", { class: "ntg-bar-value" }),
-      h("span", { class: "ntg-bar-note" })))
+      h("span", { class: "ntg-track" },
+        h("i", { class: "ntg-fill" }), h("i", { class: "ntg-model" }), h("span", { class: "ntg-bar-note" })),
+      h("span", { class: "ntg-bar-value" })))
 }
 
 /**
@@ -53,8 +53,8 @@ function row() {
  */
 function dress(item, bar, scale, labels, take) {
   const button = /** @type {HTMLElement} */ (item.firstElementChild)
-  const [name, track, value, note] = /** @type {HTMLElement[]} */ ([...button.children])
-  const [fillBar, model] = /** @type {HTMLElement[]} */ ([...track.children])
+  const [name, track, value] = /** @type {HTMLElement[]} */ ([...button.children])
+  const [fillBar, model, note] = /** @type {HTMLElement[]} */ ([...track.children])
   const label = candidateName(labels, bar.id, bar.text)
   put(name, label)
   put(value, bar.removed ? percent(bar.model) : percent(bar.probability))

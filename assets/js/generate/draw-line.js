@@ -30,8 +30,7 @@ export function renderDraw(root, header, shown, seed) {
   needle.style.left = `${shown.u * 100}%`
   needle.classList.toggle("late", shown.u > 0.85)
   put(/** @type {HTMLElement} */ (needle.firstElementChild), u)
-  part(root, "draw-ends", () => h("div", { class: "ntg-ends nt-muted" }, h("span", {}, "0"), h("span", {}, "1")))
-  text(root, "p", "draw-order", "nt-muted", shown.greedy ? "" : labels.draw_order)
+  part(root, "draw-ends", () => h("div", { class: "ntg-ends nt-muted" }, h("span", {}, "0"), h("span", {}, labels.draw_order), h("span", {}, "1")))
 }
 
 /**

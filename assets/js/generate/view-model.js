@@ -8,7 +8,7 @@ import { GREEDY_BELOW, REMOVERS, choose, cumulativeTop, pipeline, spread, unifor
 
 /** @typedef {{temperature: number, top_k: number, top_p: number, min_p: number, repetition_penalty: number, seed: number}} Params */
 /** @typedef {{step: number, ahead: number, limit: number|null, stop: string|null, kv_bytes: number,
- *   kv_step_bytes: number, pass_tokens: number, pass_s: number, u: number}} State */
+ *   kv_step_bytes: number, pass_tokens: number, pass_s: number}} State */
 /** @typedef {{run: string, tokens: any[][], prompt: number, chosen: number[][], state: State,
  *   params: Params, names: {ids: number[], texts: string[]}, layers: number, labels: Record<string, string>,
  *   answered: number, position: number, notice: string}} Header */
