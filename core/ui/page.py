@@ -64,8 +64,9 @@ class Page:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The text of each position, byte fragments of one character marked by the codec."""
-        return [piece.text for piece in self.model.codec.pieces(self.trace.token_ids)]
+        """The text of each position; the second part of a split character, which has none, is ``2/4``."""
+        pieces = self.model.codec.pieces(self.trace.token_ids)
+        return [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces]
 
     @property
     def selection(self) -> Selection:

@@ -19,6 +19,8 @@ class FakePiece:
     raw: str
     text: str
     special: bool
+    part: int = 1
+    parts: int = 1
 
 
 class FakeCodec:

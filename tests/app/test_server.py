@@ -95,3 +95,20 @@ def test_a_failed_load_is_logged_with_its_cause(
     with caplog.at_level(logging.ERROR, logger="next_token"):
         loading.begin("broken").done.wait(5)
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_after_start_up_a_full_collection_has_next_to_nothing_to_look_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from core.engine.startup import warm_and_freeze
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    before = len(gc.get_objects())
+    try:
+        warm_and_freeze(fakes.FakeModel())  # type: ignore[arg-type]
+        assert gc.get_freeze_count() > 0.9 * before
+        assert (
+            len(gc.get_objects()) < 0.1 * before
+        )  # what Streamlit's collection after each script run visits
+    finally:
+        gc.unfreeze()

@@ -14,12 +14,16 @@ from tests.app import fakes
 
 SHELL = Path(pages.__file__).with_name("shell.py")
 PAGE = """
+from dataclasses import replace
 import streamlit as st
 from core.ui.page import Try, open_page
 page = open_page("{name}")
 page.intro()
 st.button("next", key="next", on_click=lambda: page.run.next(page.session.params))
 st.button("back", key="back", on_click=lambda: page.run.jump(page.run.cursor - 1))
+st.button("force", key="force", on_click=lambda: page.run.next(page.session.params, force=5))
+hotter = replace(page.session.params, temperature=2.0)
+st.button("hotter", key="hotter", on_click=lambda: page.session.set_params(hotter))
 page.pick_layer()
 page.try_this([Try("dog", {{"prompt": "Dog bites man", "layer": 3}})])
 st.text(f"{{page.selection}} {{page.model.codec.decode(page.run.token_ids)}}", )
@@ -74,6 +78,20 @@ def test_stepping_writes_the_step_and_back_keeps_what_was_ahead(shell: AppTest) 
     shell.query_params["step"], shell.query_params["ahead"] = "2", "0"
     shell.run()
     assert shown(shell) == before
+
+
+def test_a_link_repeats_forced_tokens_and_steps_drawn_under_other_settings(shell: AppTest) -> None:
+    shell.run()
+    for key in ("next", "force", "next", "hotter", "next", "back"):
+        shell.button(key=key).click().run()
+    assert shell.query_params["taken"].startswith("0:")
+    before, query = shell.text[0].value, dict(shell.query_params.items())
+    again = AppTest.from_file(str(SHELL), default_timeout=20)
+    for name, value in query.items():
+        again.query_params[name] = value
+    again.run()
+    assert again.text[0].value == before
+    assert dict(again.query_params.items()) == query
 
 
 def test_malformed_and_out_of_range_values_leave_one_quiet_line(shell: AppTest) -> None:
