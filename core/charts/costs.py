@@ -248,7 +248,7 @@ def intensity_strip(
             x=[value],
             y=[1],
             mode="markers+text",
-            text=[f"{name} {value:,.3g}"],
+            text=[f"{name} {value:,.0f}" if value >= 10 else f"{name} {value:.2g}"],
             textposition="top center",
             marker={"size": 16, "color": getattr(colours, role)},
             hovertemplate=f"{name}: %{{x:.4~g}}<extra></extra>",

@@ -13,6 +13,12 @@ from core.ui.page import Page
 
 OWN = "own"
 _DEFAULT_CONTEXT = 4096
+_EXAMPLES: dict[str, dict[str, str | int]] = {
+    "example_moe": {"model": "mixtral-8x7b", "context": 4096, "batch": 1},
+    "example_long": {"model": "llama-3.1-8b", "context": 131_072, "batch": 8},
+    "example_latent": {"model": "deepseek-v3", "context": 32_768, "batch": 16},
+    "example_worked": {"model": "worked-example", "context": 1024, "batch": 1},
+}
 # Smallest and largest value that the fields accept; the largest are far beyond any published model.
 _FIELDS: dict[str, tuple[int, int]] = {
     "n_layers": (1, 500),
@@ -49,6 +55,7 @@ class Choice:
 
 def choose(page: Page) -> tuple[Choice, Workload]:
     """Draw the fields; stop the page with a plain sentence when they contradict each other."""
+    _examples(page)
     with st.container(border=True, key="calc_inputs"):
         with field_row():
             choice = _model(page)
@@ -58,13 +65,33 @@ def choose(page: Page) -> tuple[Choice, Workload]:
     return choice, load
 
 
+def _examples(page: Page) -> None:
+    """One click sets the model and the workload."""
+    with st.container(key="calc_examples", horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(page.label("examples"), width="content")
+        for label, values in _EXAMPLES.items():
+            st.button(page.label(label), key=f"calc_{label}", on_click=_set, args=(values,))
+
+
+def _set(values: dict[str, str | int]) -> None:
+    for name, value in values.items():
+        st.session_state[f"calc_{name}"] = value
+
+
 def _model(page: Page) -> Choice:
     known = {row.key: row for row in presets()}
     own = from_shape(page.model.shape, page.model.name)
     keys = ([OWN] if own else []) + list(known)
     names = {key: row.name for key, row in known.items()}
     names[OWN] = page.label("own_model", name=page.model.name)
-    key = st.selectbox(page.label("model"), keys, format_func=names.__getitem__, key="calc_model", width=320)
+    key = st.selectbox(
+        page.label("model"),
+        keys,
+        format_func=names.__getitem__,
+        key="calc_model",
+        width=264,
+        persist_state="session",
+    )
     if key == OWN and own:
         return Choice(own, page.model.shape.max_positions, own=True)
     row = known[key]
@@ -77,31 +104,33 @@ def _workload(page: Page) -> Workload:
         1,
         MAX_CONTEXT_TOKENS,
         _DEFAULT_CONTEXT,
-        step=1024,
+        1024,
         key="calc_context",
-        width=180,
+        width=164,
+        persist_state="session",
     )
-    batch = st.number_input(page.label("batch"), 1, MAX_BATCH, 1, key="calc_batch", width=150)
-    weights = st.selectbox(
-        page.label("weights_dtype"),
-        list(WEIGHT_BYTES),
-        index=1,
-        format_func=lambda key: page.label(f"dtype_{key}"),
-        key="calc_weights",
-        width=150,
+    batch = st.number_input(
+        page.label("batch"), 1, MAX_BATCH, 1, key="calc_batch", width=132, persist_state="session"
     )
-    cache = st.selectbox(
-        page.label("kv_dtype"),
-        list(KV_BYTES),
-        index=1,
-        format_func=lambda key: page.label(f"dtype_{key}"),
-        key="calc_kv",
-        width=150,
-    )
+    weights = _dtype(page, "weights_dtype", list(WEIGHT_BYTES), "calc_weights")
+    cache = _dtype(page, "kv_dtype", list(KV_BYTES), "calc_kv")
     overhead = st.number_input(
-        page.label("overhead"), 0.0, 100.0, 1.5, step=0.5, key="calc_overhead", width=140
+        page.label("overhead"), 0.0, 100.0, 1.5, 0.5, key="calc_overhead", width=124, persist_state="session"
     )
     return Workload(context, batch, weights, KV_BYTES[cache], overhead)
+
+
+def _dtype(page: Page, label: str, options: list[str], key: str) -> str:
+    """A type to store numbers in; 16 bits unless chosen otherwise."""
+    return st.selectbox(
+        page.label(label),
+        options,
+        index=options.index("bf16"),
+        format_func=lambda option: page.label(f"dtype_{option}"),
+        key=key,
+        width=132,
+        persist_state="session",
+    )
 
 
 def _source(page: Page, choice: Choice, load: Workload) -> None:

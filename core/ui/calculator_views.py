@@ -232,7 +232,8 @@ def _measured(page: Page) -> None:
 def flops_section(page: Page, choice: Choice, load: Workload) -> None:
     """Operations per new token as the context grows, and FLOPs per byte of prefill and decode."""
     shape, now = choice.shape, load.context_tokens
-    contexts = sorted({1, 1024, 8192, 32768, 131072, now})
+    reach = max(choice.max_context, now)
+    contexts = sorted({t for t in (1, 1024, 8192, 32_768, 131_072) if t <= reach} | {now})
     each = [decode_flops(shape, t).as_dict() for t in contexts]
     parts = {
         part: (page.label(f"flops_{part}"), [row[part] for row in each])
