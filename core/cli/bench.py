@@ -10,9 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from core.engine.loader import load_model
-
 from core.engine import reference
+from core.engine.loader import load_model
 from core.engine.model import LoadedModel
 from core.errors import UserError
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from core.engine.loader import load_model
 
 from core.decoding.sampling import SamplingParams, pipeline
 from core.engine import reference
 from core.engine.layer_view import LayerView
+from core.engine.loader import load_model
 from core.engine.model import LoadedModel
 from core.engine.trace import Trace
 
@@ -156,7 +156,7 @@ def _relative(view: LayerView, total: np.ndarray, whole: np.ndarray) -> float:
 
 
 def _heads_error(view: LayerView) -> float:
-    total = sum(view.head_contribution(h) for h in _heads(view))
+    total = np.sum([view.head_contribution(h) for h in _heads(view)], axis=0)
     bias = view.out_bias if view.out_bias is not None else 0.0
     return _relative(view, total + bias, view.attn_out)
 

@@ -39,7 +39,7 @@ class Head:
     def normed(self, residual: torch.Tensor) -> torch.Tensor:
         """The final norm, each row with its own statistics: (n, d_model) → (n, d_model)."""
         with self._scheduler.turn(), torch.inference_mode():
-            return self._roles.final_norm(residual)  # type: ignore[no-any-return]
+            return self._roles.final_norm(residual)
 
     def logits(self, residual: torch.Tensor) -> torch.Tensor:
         """Final norm and LM head on block inputs or outputs: (n, d_model) → (n, V)."""
@@ -51,7 +51,7 @@ class Head:
                 logits = logits * self._factor
             if self._divisor != 1.0:
                 logits = logits / self._divisor
-            return logits  # type: ignore[no-any-return]
+            return logits
 
     def remember(self, of: Pass, logits: np.ndarray) -> None:
         """Keep the last logits of a pass at hand until a few other passes have come."""

@@ -15,6 +15,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from core.engine.block_parts import (
+    allowed_keys,
+    before_rope,
+    flat_rows,
+    new_columns,
+    norm_after,
+    norm_before,
+    resid_mid,
+)
 from core.engine.replay import BlockRecord, dense_parts
 from core.engine.roles import BlockRoles
 
@@ -113,27 +122,27 @@ class LayerView:
     @cached_property
     def attn_norm(self) -> np.ndarray | None:
         """(T, d) the norm's output that enters attention."""
-        return self._join(lambda r: _rows(_norm_before(r, r.block.attention)))
+        return self._join(lambda r: flat_rows(norm_before(r, r.block.attention)))
 
     @cached_property
     def mlp_norm(self) -> np.ndarray | None:
         """(T, d) the norm's output that enters the feed-forward part."""
-        return self._join(lambda r: _rows(_norm_before(r, r.block.mlp)))
+        return self._join(lambda r: flat_rows(norm_before(r, r.block.mlp)))
 
     @cached_property
     def attn_post_norm(self) -> np.ndarray | None:
         """(T, d) attention's output after a norm of its own, in families that have one (Gemma 3, OLMo 2)."""
-        return self._join(lambda r: _rows(_norm_after(r, r.block.attention)))
+        return self._join(lambda r: flat_rows(norm_after(r, r.block.attention)))
 
     @cached_property
     def mlp_post_norm(self) -> np.ndarray | None:
         """(T, d) the feed-forward output after a norm of its own, in families that have one."""
-        return self._join(lambda r: _rows(_norm_after(r, r.block.mlp)))
+        return self._join(lambda r: flat_rows(norm_after(r, r.block.mlp)))
 
     @cached_property
     def resid_mid(self) -> np.ndarray | None:
         """(T, d) the residual stream after attention was added; ``None`` in parallel blocks."""
-        return self._join(lambda r: _rows(_resid_mid(r)))
+        return self._join(lambda r: flat_rows(resid_mid(r)))
 
     @cached_property
     def attn_added(self) -> np.ndarray:
@@ -176,12 +185,12 @@ class LayerView:
     @cached_property
     def q_pre_rope(self) -> np.ndarray:
         """(H, T, hd) queries before RoPE (after any q-norm); equals ``q`` without RoPE."""
-        return self._must(lambda r: _before_rope(r, r.attention.q[0]), axis=1)
+        return self._must(lambda r: before_rope(r, r.attention.q[0]), axis=1)
 
     @cached_property
     def k_pre_rope(self) -> np.ndarray:
         """(G, T, hd) keys before RoPE."""
-        return self._must(lambda r: _before_rope(r, _new(r.attention.k[0], r)), axis=1)
+        return self._must(lambda r: before_rope(r, new_columns(r.attention.k[0], r)), axis=1)
 
     @property
     def scale(self) -> float:
@@ -207,7 +216,7 @@ class LayerView:
         row = 0
         for record in self._records:
             rows = record.resid_in.shape[1]
-            seen = _allowed(record)  # (rows, t): the last t positions up to this pass's end
+            seen = allowed_keys(record)  # (rows, t): the last t positions up to this pass's end
             end = row + rows
             allowed[row:end, end - seen.shape[1] : end] = seen
             row = end
@@ -221,11 +230,11 @@ class LayerView:
         """(T, T) q·k for one head before masking; with ``scaled`` after the scale and any soft-cap."""
         raw = self.q[head] @ self.k[self.kv_head(head)].T  # (T, T)
         if not scaled:
-            return raw  # type: ignore[no-any-return]
+            return raw
         scores = raw * np.float32(self.scale)
         if self.softcap is not None:
             scores = np.tanh(scores / self.softcap) * self.softcap
-        return scores  # type: ignore[no-any-return]
+        return scores
 
     def weights(self, head: int) -> np.ndarray:
         """(T, T) attention weights of one head: row = query, column = key, zero where masked.
@@ -240,7 +249,7 @@ class LayerView:
         total = powers.sum(axis=-1, keepdims=True)
         if self.sinks is not None:
             total = total + np.exp(self.sinks[head] - top)
-        return powers / total  # type: ignore[no-any-return]
+        return powers / total
 
     @cached_property
     def all_head_out(self) -> np.ndarray:
@@ -249,7 +258,7 @@ class LayerView:
 
     def head_out(self, head: int) -> np.ndarray:
         """(T, hd) output of one head before W_O."""
-        return self.all_head_out[head]  # type: ignore[no-any-return]
+        return self.all_head_out[head]
 
     @cached_property
     def out_weight(self) -> np.ndarray:
@@ -261,12 +270,12 @@ class LayerView:
     def head_contribution(self, head: int) -> np.ndarray:
         """(T, d) what one head adds through W_O (its share of ``attn_out``; a bias belongs to no head)."""
         size = self.all_head_out.shape[-1]
-        return self.head_out(head) @ self.out_weight[:, head * size : (head + 1) * size].T  # type: ignore[no-any-return]
+        return self.head_out(head) @ self.out_weight[:, head * size : (head + 1) * size].T
 
     @cached_property
     def attn_out(self) -> np.ndarray:
         """(T, d) attention's output after W_O (and its bias), before any norm of its own."""
-        return self._must(lambda r: _rows(r.outputs[r.block.attention]))
+        return self._must(lambda r: flat_rows(r.outputs[r.block.attention]))
 
     @cached_property
     def out_bias(self) -> np.ndarray | None:
@@ -299,16 +308,16 @@ class LayerView:
     @cached_property
     def mlp_out(self) -> np.ndarray:
         """(T, d) output of the feed-forward part or of all experts together, before any norm of its own."""
-        return self._must(lambda r: _rows(r.outputs[r.block.mlp]))
+        return self._must(lambda r: flat_rows(r.outputs[r.block.mlp]))
 
     def _dense_view(self, mlp: Any) -> DenseView:
         parts = [dense_parts(record, mlp) for record in self._records]
-        gates = [_rows(gate) for gate, _, _ in parts if gate is not None]
+        gates = [flat_rows(gate) for gate, _, _ in parts if gate is not None]
         return DenseView(
             gate=np.concatenate([_numpy(g) for g in gates]) if gates else None,
-            up=np.concatenate([_numpy(_rows(up)) for _, up, _ in parts]),
-            act=np.concatenate([_numpy(_rows(act)) for _, _, act in parts]),
-            out=self._must(lambda r: _rows(r.outputs[mlp])),
+            up=np.concatenate([_numpy(flat_rows(up)) for _, up, _ in parts]),
+            act=np.concatenate([_numpy(flat_rows(act)) for _, _, act in parts]),
+            out=self._must(lambda r: flat_rows(r.outputs[mlp])),
         )
 
     # -- experts -------------------------------------------------------------------------------------
@@ -342,7 +351,7 @@ class LayerView:
         gate = self._roles.shared_gate
         if gate is None:
             return None
-        return self._must(lambda r: torch.sigmoid(_rows(r.outputs[gate])[:, 0]))
+        return self._must(lambda r: torch.sigmoid(flat_rows(r.outputs[gate])[:, 0]))
 
     def expert_out(self, position: int) -> np.ndarray:
         """(k, d) what each chosen expert added at ``position``, weights included."""
@@ -356,84 +365,3 @@ class LayerView:
         rows = torch.from_numpy(self.mlp_norm[position])[None].expand(len(indices), -1)
         out = self._run_experts(self.layer, rows, indices, weights if weighted else torch.ones_like(weights))
         return _numpy(out)
-
-
-def _rows(tensor: torch.Tensor | None) -> Any:
-    """(1, n, x) or (n, x) → (n, x)."""
-    if tensor is None:
-        return None
-    return tensor.reshape(-1, tensor.shape[-1])
-
-
-def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """The same numbers in the same memory, whatever the shape."""
-    return a.data_ptr() == b.data_ptr() and a.numel() == b.numel()
-
-
-def _norms(record: BlockRecord) -> list[Any]:
-    return [
-        m for m in record.block.block.children() if "norm" in type(m).__name__.lower() and m in record.outputs
-    ]
-
-
-def _norm_before(record: BlockRecord, part: Any) -> torch.Tensor | None:
-    entering = record.inputs[part]
-    return next((record.outputs[m] for m in _norms(record) if _same(record.outputs[m], entering)), None)
-
-
-def _norm_after(record: BlockRecord, part: Any) -> torch.Tensor | None:
-    leaving = record.outputs[part]
-    return next((record.outputs[m] for m in _norms(record) if _same(record.inputs[m], leaving)), None)
-
-
-def _resid_mid(record: BlockRecord) -> torch.Tensor | None:
-    entering = record.inputs[record.block.mlp]
-    norm = next((m for m in _norms(record) if _same(record.outputs[m], entering)), None)
-    middle = record.inputs[norm] if norm is not None else entering
-    # In a parallel block the feed-forward part reads the block's own input: there is no middle.
-    return None if _same(middle, record.resid_in) else middle
-
-
-def _new(tensor: torch.Tensor, record: BlockRecord) -> torch.Tensor:
-    """The columns of this pass out of (G, t, hd)."""
-    return tensor[:, -record.resid_in.shape[1] :]
-
-
-def _before_rope(record: BlockRecord, after: torch.Tensor) -> torch.Tensor:
-    """Undo nothing: find the tensor that the rotary function received for ``after`` (heads, n, hd)."""
-    for before, rotated in record.rotated:
-        pre, post = _heads_first(before, after), _heads_first(rotated, after)
-        if pre is None or post is None:
-            continue
-        width = post.shape[-1]
-        if torch.equal(post, after[..., :width]):
-            return torch.cat([pre, after[..., width:]], dim=-1)  # partial RoPE: the rest is not turned
-        if torch.equal(post, after[..., -width:]):
-            return torch.cat([after[..., :-width], pre], dim=-1)  # latent attention turns the last part
-    return after
-
-
-def _heads_first(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor | None:
-    """(1, heads, n, x) or (1, n, heads, x) → (heads, n, x), or ``None`` when it is neither."""
-    if tensor.dim() != 4:
-        return None
-    heads, rows = like.shape[0], like.shape[1]
-    if tuple(tensor.shape[1:3]) == (heads, rows):
-        return tensor[0]
-    if tuple(tensor.shape[1:3]) == (rows, heads):
-        return tensor[0].transpose(0, 1)
-    if tensor.shape[1] == 1 and tensor.shape[2] == rows:  # one shared rotary key for all heads
-        return tensor[0].expand(heads, -1, -1)
-    return None
-
-
-def _allowed(record: BlockRecord) -> np.ndarray:
-    """(n, t) bool: which of the t cached and new columns each of the n rows may look at."""
-    mask = record.attention.mask
-    rows, columns = record.resid_in.shape[1], record.attention.k.shape[-2]
-    if mask is None:
-        return np.tri(rows, columns, k=columns - rows, dtype=bool)
-    mask = mask[0, 0, :, -columns:] if mask.shape[-1] >= columns else mask[0, 0]
-    if mask.dtype == torch.bool:
-        return mask.expand(rows, columns).numpy()
-    return (mask > torch.finfo(mask.dtype).min / 2).expand(rows, columns).numpy()

@@ -189,7 +189,7 @@ class LoadedModel:
     @cached_property
     def _lm_head(self) -> np.ndarray:
         weight: Any = self.roles.lm_head.weight
-        return weight.detach().float().numpy()  # type: ignore[no-any-return]
+        return weight.detach().float().numpy()
 
     def lm_head_rows(self, token_ids: Sequence[int]) -> np.ndarray:
         """(n, d) rows of the LM head: the logit of a token is its row · the final normed vector."""
@@ -212,7 +212,7 @@ class LoadedModel:
     def final_norm_gain(self) -> np.ndarray:
         """(d,) gain of the final norm, as stored."""
         weight: Any = self.roles.final_norm.weight
-        return weight.detach().float().numpy()  # type: ignore[no-any-return]
+        return weight.detach().float().numpy()
 
     def rope(self, layer: int, positions: Sequence[int]) -> RopeTable | None:
         """Rotation angles of ``layer`` at ``positions``; ``None`` for models without RoPE."""

@@ -29,7 +29,7 @@ Outputs = dict[tuple[int, str], torch.Tensor]
 def bare_logits(model: LoadedModel, token_ids: Sequence[int]) -> np.ndarray:
     """(T, V) logits of one plain forward pass."""
     with model.scheduler.turn(), torch.inference_mode():
-        return model.hf_model(input_ids=torch.tensor([list(token_ids)])).logits[0].numpy()  # type: ignore[no-any-return]
+        return model.hf_model(input_ids=torch.tensor([list(token_ids)])).logits[0].numpy()
 
 
 def greedy(model: LoadedModel, token_ids: Sequence[int], count: int) -> list[int]:
@@ -65,7 +65,8 @@ def processed_probabilities(
     if settings["min_p"] > 0:
         steps.append(MinPLogitsWarper(float(settings["min_p"])))
     scores = torch.from_numpy(logits.astype(np.float64))[None]
-    out = LogitsProcessorList(steps)(torch.tensor([list(previous_ids)], dtype=torch.long), scores)
+    previous: Any = torch.tensor([list(previous_ids)], dtype=torch.long)
+    out = LogitsProcessorList(steps)(previous, scores)
     return torch.softmax(out, dim=-1)[0].numpy()
 
 

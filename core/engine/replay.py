@@ -183,8 +183,8 @@ def _observing(block: BlockRoles) -> Iterator[_Watch]:
 def _stock_attention(modeling: Any, implementation: str) -> Callable[..., Any]:
     """The attention function that the model itself uses."""
     if implementation == "eager":
-        return modeling.eager_attention_forward  # type: ignore[no-any-return]
-    return AttentionInterface()[implementation]  # type: ignore[no-any-return]
+        return modeling.eager_attention_forward
+    return AttentionInterface()[implementation]
 
 
 @contextmanager

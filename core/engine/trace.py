@@ -67,9 +67,9 @@ class Trace:
                     return made.logits
                 rows = self._model.head.logits(made.residuals[-1][-made.logit_rows :])
                 if made.logit_rows == made.end - made.start:
-                    return rows[position - made.start].numpy()  # type: ignore[no-any-return]
+                    return rows[position - made.start].numpy()
                 row = made.residuals[-1][position - made.start][None]
-                return self._model.head.logits(row)[0].numpy()  # type: ignore[no-any-return]
+                return self._model.head.logits(row)[0].numpy()
         raise IndexError(f"position {position} lies outside 0…{self.n_positions - 1}")
 
     def lens(self, layer: int, positions: Sequence[int] | None = None) -> np.ndarray:
@@ -81,7 +81,7 @@ class Trace:
         residual = torch.from_numpy(self.residual(layer))
         if positions is not None:
             residual = residual[list(positions)]
-        return self._model.head.logits(residual).float().numpy()  # type: ignore[no-any-return]
+        return self._model.head.logits(residual).float().numpy()
 
     def lens_top(self, layer: int, k: int = 5) -> LensTop:
         """The k likeliest tokens that block ``layer``'s input would predict, at every position.
