@@ -212,7 +212,7 @@ function softmax(logits, temperature) {
 function penalise(logits, stage, penalty, previousIds) {
   const seen = [...new Set(previousIds)].filter((id) => id >= 0 && id < logits.length);
   if (penalty === 1 || seen.length === 0) return [logits, { ...stage, name: "penalised" }];
-  const changed = Float64Array.from(logits);
+  const changed = new Float64Array(logits);
   for (const id of seen) changed[id] = changed[id] < 0 ? changed[id] * penalty : changed[id] / penalty;
   return [changed, { ...stage, name: "penalised", probabilities: softmax(changed, 1) }];
 }
@@ -318,7 +318,7 @@ function filtered(stage, name, remove, removedBy, code) {
  * @param {number} k from 1
  */
 function kthLargest(values, k) {
-  const work = Float64Array.from(values);
+  const work = new Float64Array(values);
   let from = 0, to = work.length, rank = k;
   for (;;) {
     const pivot = middle(work, from, to);
@@ -341,22 +341,45 @@ function kthLargest(values, k) {
  * @returns {{value: number, above: number}}
  */
 function massThreshold(values, mass, strictly) {
-  const work = values.filter((value) => value > 0);
+  const work = front(values, mass);
   let from = 0, to = work.length, above = 0;
+  const reaches = (/** @type {number} */ sum) => (strictly ? sum > mass : sum >= mass);
   for (;;) {
     const pivot = middle(work, from, to);
     const [larger, smaller] = partition(work, from, to, pivot);
-    let front = above;
-    for (let i = from; i < larger; i++) front += work[i];
-    const through = front + pivot * (smaller - larger);
-    const reaches = (/** @type {number} */ sum) => (strictly ? sum > mass : sum >= mass);
-    if (larger > from && reaches(front)) to = larger;
-    else if (reaches(through) || smaller === to) return { value: pivot, above: front };
+    let before = above;
+    for (let i = from; i < larger; i++) before += work[i];
+    const through = before + pivot * (smaller - larger);
+    if (larger > from && reaches(before)) to = larger;
+    else if (reaches(through) || smaller === to) return { value: pivot, above: before };
     else {
       above = through;
       from = smaller;
     }
   }
+}
+
+/**
+ * All values from some size up that together surely reach `mass`: a small part of a peaked distribution. All
+ * positive values when only they do.
+ * @param {Float64Array} values
+ * @param {number} mass
+ * @returns {Float64Array}
+ */
+function front(values, mass) {
+  let highest = 0;
+  for (let id = 0; id < values.length; id++) if (values[id] > highest) highest = values[id];
+  const work = new Float64Array(values.length);
+  for (const share of [1e-2, 1e-4, 0]) {
+    const least = highest * share;
+    let size = 0, sum = 0;
+    for (let id = 0; id < values.length; id++) {
+      const value = values[id];
+      if (value > least) sum += work[size++] = value;
+    }
+    if (sum > mass + CLOSE || share === 0) return work.subarray(0, size);
+  }
+  return work;
 }
 
 /**
