@@ -13,7 +13,7 @@ generate(
         run_key=run_key(page.session),
         tokens=ribbon(codec, run.prompt_ids + tuple(step.token_id for step in run.steps)),
         prompt_length=len(run.prompt_ids),
-        chosen=choices(run.steps),
+        chosen=choices(run.steps, params),
         state=facts(run),
         params=params,
         names=candidates(codec, run.tip.logits),

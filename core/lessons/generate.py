@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from core.decoding.params import SamplingParams
 from core.decoding.sampling import top_ids
 
 NAMED = 200
@@ -65,13 +66,17 @@ def ribbon(codec: Any, token_ids: Sequence[int]) -> list[RibbonToken]:
     ]
 
 
-def choices(steps: Iterable[Any]) -> list[Choice]:
+def choices(steps: Iterable[Any], params: SamplingParams) -> list[Choice]:
     """Per generated token, those ahead included, how it was chosen (from the run's own records).
 
-    The probability is the one under the step's settings; of a token taken by hand the model's own, since a
-    filter may have left it none.
+    ``forced``: the settings on the screen do not explain the token; it was taken by hand or drawn under others.
+    Its probability is then the model's own; else it is the one under the settings. A link keeps exactly this.
     """
-    return [Choice(s.model_probability if s.forced else s.probability, s.rank, s.forced) for s in steps]
+    found: list[Choice] = []
+    for step in steps:
+        forced = step.forced or step.params != params
+        found.append(Choice(step.model_probability if forced else step.probability, step.rank, forced))
+    return found
 
 
 def facts(run: Any) -> StepFacts:
