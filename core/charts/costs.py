@@ -18,7 +18,7 @@ VARIANT_DASH = {False: "dot", True: "solid"}
 def _part_colour(part: str, colours: Palette) -> str:
     """The house colour of a part of the model, the same in every chart here."""
     return {
-        "weights": colours.residual,
+        "weights": colours.logits,
         "kv": colours.key,
         "overhead": colours.muted,
         "embeddings": colours.residual,
@@ -75,7 +75,7 @@ def kv_curves(
         y=[value / 1e9] * 2,
         mode="lines",
         name=name,
-        line={"color": colours.residual, "width": 1.5, "dash": "dash"},
+        line={"color": colours.logits, "width": 2, "dash": "dash"},
         hovertemplate="%{y:.4~g} GB<extra>" + name + "</extra>",
     )
     figure.update_xaxes(type="log", title=axis[0], tickformat="~s", dtick=1)
@@ -100,7 +100,7 @@ def kv_bars(rows: Sequence[tuple[str, float, str, bool]], axis: str, theme: str 
             hovertemplate="%{y}: %{text}<extra></extra>",
         )
     )
-    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
     figure.update_xaxes(title=axis, range=[0, top * 1.4], tickformat="~g", nticks=5)
     return figure
 
@@ -153,7 +153,7 @@ def card_bars(
     figure.add_vline(x=total, line={"color": colours.ink, "width": 1.5, "dash": "dot"})
     widest = max([total, *(size / 1e9 for _, size, _, _ in rows)])
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
-    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
     figure.update_xaxes(title=axis, range=[0, widest * 1.22], tickformat="~g")
     return figure
 
@@ -184,7 +184,7 @@ def parameter_bars(
         hovertemplate="%{y}: %{x:,}<extra>" + names[1] + "</extra>",
     )
     figure.update_layout(barmode="overlay", showlegend=False)
-    figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
     figure.update_xaxes(title=axis, tickformat="~s")
     return figure
 
