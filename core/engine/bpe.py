@@ -8,7 +8,7 @@ Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,18 @@ class BpeTable:
             found.append(Word(text[start:end], token_id))
             place = end
         return found + self._split(text[place:])
+
+    def words_of(self, ids: Sequence[int]) -> list[Word]:
+        """The pre-tokens behind ids that ``encode`` or ``chat`` made; added tokens stand alone."""
+        found: list[Word] = []
+        text = ""
+        for piece in self._codec.pieces(ids):
+            if not self._codec.is_added(piece.token_id):
+                text += piece.text
+                continue
+            found += [*self._split(text), Word(piece.text, piece.token_id)]
+            text = ""
+        return found + self._split(text)
 
     def replay(self, word: Word) -> Replay:
         """All merges of one word, in order."""

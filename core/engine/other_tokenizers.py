@@ -24,7 +24,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "assets" / "tokenizers"
 
 @dataclass(frozen=True)
 class OtherTokenizer:
-    """``kind``: how its table is written (``merges``, ``ranks``, ``pieces``); ``split``: how it cuts words."""
+    """``kind``: how its table is written; ``split``: what cuts words."""
 
     name: str
     title: str

@@ -162,6 +162,10 @@ class TextCodec:
         token = self._added.get(token_id)
         return token is not None and token.special
 
+    def is_added(self, token_id: int) -> bool:
+        """Whether the id was added beside the vocabulary proper; control tokens are, and a few others."""
+        return token_id in self._added
+
     # -- chat ----------------------------------------------------------------------------------------
 
     @property
@@ -177,7 +181,7 @@ class TextCodec:
         rendered = self.chat_text(text, system)
         if not specials_as_text:
             return list(self.backend.encode(rendered, add_special_tokens=False).ids)
-        first, last = self._message_span(rendered, _encodable(text), system)
+        first, last = self.message_span(text, system)
         ids: list[int] = []
         start = 0
         for begin, end, token_id in self.added_in(rendered):
@@ -195,8 +199,9 @@ class TextCodec:
             messages.insert(0, {"role": "system", "content": _encodable(system)})
         return self._template.render(messages)
 
-    def _message_span(self, rendered: str, text: str, system: str | None) -> tuple[int, int]:
-        """Where the message stands in the rendered template; some templates trim it."""
+    def message_span(self, text: str, system: str | None = None) -> tuple[int, int]:
+        """Characters [start, end) of ``chat_text`` that are the message itself; some templates trim it."""
+        text, rendered = _encodable(text), self.chat_text(text, system)
         start = max(0, self.chat_text(_STAND_IN, system).find(_STAND_IN))
         shown = text if rendered.startswith(text, start) else text.strip()
         return start, start + len(shown)
