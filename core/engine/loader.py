@@ -9,9 +9,8 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.engine import catalogue, weights
+from core.engine import catalogue, memory, weights
 from core.engine.catalogue import ModelSpec
-from core.engine.memory import check_memory
 from core.engine.memory import free_memory as free_memory
 from core.engine.progress import Progress, report
 from core.errors import UserError
@@ -109,7 +108,7 @@ def forget_all() -> None:
 
 def _load(spec: ModelSpec, folder: Path, progress: Progress | None) -> LoadedModel:
     size = weight_bytes_float32(folder)
-    check_memory(spec.title, size)
+    memory.check_memory(spec.title, size)
     report(progress, "load", 0, size, f"Loading {spec.title}.")
     from core.engine.model import LoadedModel
     from core.engine.text import TextCodec
@@ -120,7 +119,7 @@ def _load(spec: ModelSpec, folder: Path, progress: Progress | None) -> LoadedMod
 
 
 def load_weights(folder: Path, title: str) -> Any:
-    """The ``transformers`` model of a folder: safetensors only, none of the folder's code, float32, evaluation mode.
+    """The ``transformers`` model of a folder: safetensors only, none of the folder's code, float32.
 
     Raises:
         UserError: it is not a causal language model that ``transformers`` knows, or has no safetensors.
@@ -141,7 +140,7 @@ def load_weights(folder: Path, title: str) -> Any:
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError) as error:
         raise UserError(
             f"{title} cannot be loaded: {first_line(error)}",
-            "It must be a causal language model known to the transformers library, with .safetensors weights.",
+            "It must be a causal language model that transformers knows, with .safetensors weights.",
         ) from error
     return model.eval().requires_grad_(False)
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def warm_and_freeze(model: LoadedModel) -> None:
     """One short pass and one step, so that the first learner does not pay for first-time costs; then freeze.
 
-    Streamlit runs a full garbage collection after every script run. With torch and transformers loaded that takes
-    a fifth of a second each time; objects frozen here are not looked at again.
+    Streamlit runs a full garbage collection after every script run. With torch and transformers loaded that
+    takes a fifth of a second each time; objects frozen here are not looked at again.
     """
     set_threads()
     tip = model.prefill([0, 1, 2])

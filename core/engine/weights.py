@@ -1,6 +1,6 @@
 """Get a model's folder ready: fetched, checked, converted once, kept in the cache folder.
 
-A ready folder only ever appears under its final name when it is whole: it is made under a temporary name, and renamed.
+A folder appears under its final name only when it is whole: it is made under a temporary name, then renamed.
 """
 
 from __future__ import annotations
@@ -232,8 +232,8 @@ def _check_hash(path: Path, expected: str, what: str, progress: Progress | None)
     if digest.hexdigest() != expected:
         raise UserError(
             f"The download of {what} is not the file that this app expects (its SHA-256 differs).",
-            "Nothing of it was kept. Start again; if it happens again, the package index or a proxy in between"
-            " hands out another file.",
+            "Nothing of it was kept. Start again; if it happens again, the package index or a proxy hands out "
+            "another file.",
         )
 
 
