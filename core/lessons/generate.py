@@ -69,8 +69,8 @@ def ribbon(codec: Any, token_ids: Sequence[int]) -> list[RibbonToken]:
 def choices(steps: Iterable[Any], params: SamplingParams) -> list[Choice]:
     """Per generated token, those ahead included, how it was chosen (from the run's own records).
 
-    ``forced``: the settings on the screen do not explain the token; it was taken by hand or drawn under others.
-    Its probability is then the model's own; else it is the one under the settings. A link keeps exactly this.
+    ``forced``: the settings on the screen do not explain the token; it was taken by hand or drawn under
+    others. Its probability is then the model's own, else the one under the settings. A link keeps just this.
     """
     found: list[Choice] = []
     for step in steps:

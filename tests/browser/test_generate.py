@@ -1,4 +1,4 @@
-"""The Generate page in a real browser with the real model: stepped by key, dragged, and found again by its link."""
+"""The Generate page in a real browser with the real model: stepped by key, dragged, found again by link."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_run_stepped_forced_and_dragged_is_found_again_by_its_link(view: View)
 
 
 def drag_temperature(page: Page) -> tuple[int, list[str]]:
-    """Drag the slider by hand; return the frames sent while the button was down, and the bars before release."""
+    """Drag by hand; return the frames sent while the button was down, and the bars before release."""
     slider = page.locator('.ntg input[name="temperature"]')
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
@@ -167,7 +167,10 @@ _FIRST_TEXTS = """all => all.filter(e => !e.classList.contains("split") || e.cla
 
 
 @pytest.mark.parametrize(
-    "view", [{"size": "phone"}, {"size": "tablet", "theme": "dark"}], indirect=True, ids=["phone", "tablet-dark"]
+    "view",
+    [{"size": "phone"}, {"size": "tablet", "theme": "dark"}],
+    indirect=True,
+    ids=["phone", "tablet-dark"],
 )
 def test_the_page_fits_small_windows(view: View) -> None:
     page = view.open("generate", prompt="The capital of France is", chat=1, step=2)
