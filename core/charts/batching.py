@@ -97,6 +97,7 @@ def memory_lines(
             fill="tozeroy",
             fillcolor=with_alpha(colour, 0.18),
         )
+    figure.update_layout(legend={"y": -0.28, "yanchor": "top"})  # below: on a phone it takes four lines
     figure.update_xaxes(title=axis[0], rangemode="tozero")
     figure.update_yaxes(title=axis[1], rangemode="tozero")
     return figure

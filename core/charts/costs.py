@@ -185,7 +185,7 @@ def parameter_bars(
     )
     figure.update_layout(barmode="overlay", showlegend=False)
     figure.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
-    figure.update_xaxes(title=axis, tickformat="~s")
+    figure.update_xaxes(title=axis, exponentformat="B", tickformat="")
     return figure
 
 
