@@ -1,8 +1,10 @@
 """The default Mixture-of-Experts model, built from the default dense model and a small asset.
 
-The asset (``assets/moe``, its format is in docs/MOE.md) holds for every split layer the order of the neurons, a
+The asset (``assets/moe``, its format is in docs/MOE.md) holds for every split layer the order of the
+neurons, a
 router, low-rank corrections and scales. ``build`` applies it to the dense float32 weights and writes a stock
-``Qwen2MoeForCausalLM`` folder, which transformers loads without any custom code. The arithmetic is exact up to a
+``Qwen2MoeForCausalLM`` folder, which transformers loads without any custom code. The arithmetic is exact
+up to a
 last rounding per number, so the files come out the same on every machine and with any number of threads.
 """
 
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from core.engine.progress import Progress, report
@@ -25,7 +27,9 @@ from core.errors import UserError
 ASSET_FILE = Path(__file__).resolve().parents[2] / "assets" / "moe" / "smollm2-135m-moe.safetensors"
 PROJECTIONS = {"g": "gate_proj", "u": "up_proj", "d": "down_proj"}
 SHARED_GATE = 0.5  # Qwen2-MoE gates its shared expert: sigmoid(0); the weights carry the inverse
-INTEGER_BITS = 34  # scales of a low-rank product as integers: 34 + 14 bits of int8 * int8 + 5 for the sum < 53
+INTEGER_BITS = (
+    34  # scales of a low-rank product as integers: 34 + 14 bits of int8 * int8 + 5 for the sum < 53
+)
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class Factors:
     b_scale: torch.Tensor
 
     def product(self) -> torch.Tensor:
-        """``B.T @ A`` as (outputs, inputs) float32: a sum of integers in float64, so no order of adding matters."""
+        """``B.T @ A`` as (outputs, inputs) float32: a sum of integers in float64, so no order of adding
+        matters.
+        """
         scale = self.a_scale.double() * self.b_scale.double()
         top = float(scale.max())
         if top == 0.0:
@@ -88,11 +94,18 @@ def read_asset(file: Path = ASSET_FILE) -> MoeAsset:
         norms = tensors["norms"].float()
         split = [i for i in range((norms.shape[0] - 1) // 2) if i not in dense]
         return MoeAsset(
-            int(meta["S"]), int(meta["E"]), int(meta["k"]), dense, norms, {i: _layer(tensors, i) for i in split}
+            int(meta["S"]),
+            int(meta["E"]),
+            int(meta["k"]),
+            dense,
+            norms,
+            {i: _layer(tensors, i) for i in split},
         )
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, ValueError, SafetensorError) as error:
         what = f"The recipe data of the MoE model ({file.name}) could not be read: {error}."
-        raise UserError(what, "Install the project again, or build the asset with the moe-recipe command.") from error
+        raise UserError(
+            what, "Install the project again, or build the asset with the moe-recipe command."
+        ) from error
 
 
 def _layer(tensors: dict[str, torch.Tensor], i: int) -> AssetLayer:
@@ -111,8 +124,10 @@ def split_ffn(
 ) -> dict[str, torch.Tensor]:
     """The tensors of one MoE layer, under their names below ``mlp.``.
 
-    ``gate`` and ``up`` are (F, d), ``down`` is (d, F), dense order. Each expert gets its slice of the corrected
-    weights; its scale and the factor k go into its down-projection, because the stock router's k weights sum to 1.
+    ``gate`` and ``up`` are (F, d), ``down`` is (d, F), dense order. Each expert gets its slice of the
+    corrected
+    weights; its scale and the factor k go into its down-projection, because the stock router's k weights
+    sum to 1.
     """
     order, shared, count = layer.order, asset.shared, asset.n_experts
     gate = gate[order] + layer.factors["g"].product()
@@ -130,7 +145,9 @@ def split_ffn(
         block = slice(shared + e * size, shared + (e + 1) * size)
         out[f"experts.{e}.gate_proj.weight"] = gate[block]
         out[f"experts.{e}.up_proj.weight"] = up[block]
-        out[f"experts.{e}.down_proj.weight"] = down[:, block] * (layer.expert_scale[e] * asset.experts_per_token)
+        out[f"experts.{e}.down_proj.weight"] = down[:, block] * (
+            layer.expert_scale[e] * asset.experts_per_token
+        )
     return {name: tensor.contiguous().clone() for name, tensor in out.items()}
 
 
@@ -139,7 +156,8 @@ def moe_config(dense: dict[str, Any], asset: MoeAsset) -> dict[str, Any]:
     kept = (
         "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
         "max_position_embeddings", "rms_norm_eps", "rope_theta", "rope_parameters", "tie_word_embeddings",
-        "bos_token_id", "eos_token_id", "pad_token_id", "hidden_act", "intermediate_size", "initializer_range",
+        "bos_token_id", "eos_token_id", "pad_token_id", "hidden_act", "intermediate_size",
+        "initializer_range",
     )  # fmt: skip
     size = (int(dense["intermediate_size"]) - asset.shared) // asset.n_experts
     return {
@@ -167,7 +185,8 @@ def build(
     """Write the MoE model made from ``dense_folder`` into ``target_folder`` (made if it is not there).
 
     The target is complete only when this returns: write into a temporary folder and rename it. Raises
-    ``UserError`` when the dense model is not the one that the asset was made for. Progress counts split layers.
+    ``UserError`` when the dense model is not the one that the asset was made for. Progress counts split
+    layers.
     """
     asset = read_asset(asset_file)
     config = json.loads((dense_folder / "config.json").read_text(encoding="utf-8"))
@@ -175,6 +194,8 @@ def build(
     tensors: dict[str, torch.Tensor] = {}
     with safe_open(dense_folder / "model.safetensors", "pt") as dense:
         names = set(dense.keys())
+        if config.get("tie_word_embeddings"):
+            names.discard("lm_head.weight")  # the embeddings once more
         _copy_unsplit(dense, names, asset, tensors)
         for done, (i, layer) in enumerate(asset.layers.items()):
             report(progress, "convert", done, len(asset.layers), f"Splitting layer {i} into experts")
@@ -207,7 +228,7 @@ def _copy_unsplit(dense: Any, names: set[str], asset: MoeAsset, tensors: dict[st
         factors[f"model.layers.{i}.post_attention_layernorm.weight"] = asset.norms[2 * i + 1]
     replaced = tuple(f"model.layers.{i}.mlp." for i in asset.layers)
     for name in sorted(names):
-        if name.startswith(replaced) or (name == "lm_head.weight" and "model.embed_tokens.weight" in names):
+        if name.startswith(replaced):
             continue
         tensor = dense.get_tensor(name).float()
         tensors[name] = (tensor * factors[name]).contiguous() if name in factors else tensor.contiguous()
@@ -216,6 +237,6 @@ def _copy_unsplit(dense: Any, names: set[str], asset: MoeAsset, tensors: dict[st
 def _copy_texts(source: Path, target: Path) -> None:
     """Tokenizer and generation settings: every small file but the config and the weights."""
     for file in sorted(source.iterdir()):
-        if file.is_file() and file.name != "config.json" and file.suffix in {".json", ".jinja", ".txt", ".model"}:
-            if not file.name.endswith(".index.json"):
-                shutil.copyfile(file, target / file.name)
+        is_text = file.is_file() and file.suffix in {".json", ".jinja", ".txt", ".model"}
+        if is_text and file.name != "config.json" and not file.name.endswith(".index.json"):
+            shutil.copyfile(file, target / file.name)

@@ -1,6 +1,7 @@
 """Prose that every machine with this project has: Python's documentation, licence texts, package readmes.
 
-Whoever has more (and the right to use it) names a folder of ``.txt`` and ``.md`` files. Nothing is downloaded.
+Whoever has more (and the right to use it) names a folder of ``.txt`` and ``.md`` files. Nothing is
+downloaded.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 MIN_CHARACTERS = 600
 MAX_CHARACTERS = 9_000
@@ -42,7 +44,8 @@ def _docstrings() -> Iterator[str]:
 
 def _package_readmes() -> Iterator[str]:
     for package in sorted(importlib.metadata.distributions(), key=lambda d: d.metadata["Name"] or ""):
-        yield str(package.metadata.get_payload() or package.metadata.get("Description", ""))
+        metadata: Any = package.metadata  # an email.message.Message; its stub knows less
+        yield str(metadata.get_payload() or metadata.get("Description", ""))
 
 
 def _files(folder: Path) -> Iterator[str]:
@@ -73,7 +76,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def is_held_out(text: str) -> bool:
-    """Whether a document belongs to the evaluation: by its own hash, so the answer never depends on the run."""
+    """Whether a document belongs to the evaluation: by its own hash, so the answer never depends on the
+    run.
+    """
     return hashlib.sha256(text.encode()).digest()[0] % HELD_OUT_ONE_IN == 0
 
 

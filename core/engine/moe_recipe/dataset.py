@@ -58,7 +58,9 @@ def build_rows(tokenizer: Any, prose: list[str], samples: Samples, settings: Rec
 
 
 class RowOrder:
-    """An endless, seeded walk through the rows: each epoch in its own shuffled order; position can be restored."""
+    """An endless, seeded walk through the rows: each epoch in its own shuffled order; position can be
+    restored.
+    """
 
     def __init__(self, count: int, seed: int) -> None:
         if count == 0:

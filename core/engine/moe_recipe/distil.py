@@ -1,4 +1,5 @@
-"""Distillation: the student learns the dense model's distributions, its last hidden states and a sharp router.
+"""Distillation: the student learns the dense model's distributions, its last hidden states and a sharp
+router.
 
 loss = KL(dense || student) over the commonest tokens + relative error of the final hidden states
      + load balance (Switch Transformer) + cross-entropy of the router with the experts' energies.
@@ -19,7 +20,14 @@ from torch import nn
 
 from core.engine.moe_recipe.dataset import RowOrder, Rows
 from core.engine.moe_recipe.settings import DistilSettings
-from core.engine.moe_recipe.student import Routed, SplitFFN, SplitState, norm_gains, split_layers, student_state
+from core.engine.moe_recipe.student import (
+    Routed,
+    SplitFFN,
+    SplitState,
+    norm_gains,
+    split_layers,
+    student_state,
+)
 
 Log = Callable[[str], None]
 EMA_DECAY = 0.98
@@ -143,8 +151,8 @@ class Distiller:
     def run(self, seconds: float, file: Path, log: Log = print) -> Progress:
         """Train until ``seconds`` (earlier sittings included) or the settings' steps are used up.
 
-        A checkpoint is written every ``checkpoint_every`` steps and at the end. A run bounded by steps repeats
-        exactly; one bounded by time ends where the clock says.
+        A checkpoint is written every ``checkpoint_every`` steps and at the end. A run bounded by steps
+        repeats exactly; one bounded by time ends where the clock says.
         """
         began, before = time.monotonic(), self.progress.seconds
         while True:
@@ -225,8 +233,10 @@ class Distiller:
     def _line(self, losses: Losses) -> str:
         p = self.progress
         return (
-            f"step {p.step} tokens {p.tokens} {p.seconds:.0f} s kl {p.kl:.4f} hidden {float(losses.hidden):.3f} "
-            f"balance {float(losses.balance):.3f} router {float(losses.router):.3f} sharp {losses.sharpness:.3f}"
+            f"step {p.step} tokens {p.tokens} {p.seconds:.0f} s kl {p.kl:.4f} "
+            f"hidden {float(losses.hidden):.3f} "
+            f"balance {float(losses.balance):.3f} router {float(losses.router):.3f} "
+            f"sharp {losses.sharpness:.3f}"
         )
 
     def state(self) -> SplitState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import torch
@@ -43,10 +44,26 @@ def pack(state: SplitState, file: Path, note: dict[str, str] | None = None) -> N
             tensors[f"{i}.B{n}"], tensors[f"{i}.B{n}s"] = quantise_rows(b.T.contiguous())
     split = state.split
     dense = ",".join(str(i) for i in split.dense_layers)
-    meta = {"S": str(split.shared), "E": str(split.n_experts), "k": str(split.experts_per_token), "dense": dense}
+    meta = {
+        "S": str(split.shared),
+        "E": str(split.n_experts),
+        "k": str(split.experts_per_token),
+        "dense": dense,
+    }
     part = file.with_suffix(".part")
     save_file(tensors, part, metadata={**meta, "mode": "mixtral", **(note or {})})
+    _sort_header(part)
     part.replace(file)
+
+
+def _sort_header(file: Path) -> None:
+    """Write the file's JSON header with sorted keys: safetensors leaves the metadata in random order."""
+    data = file.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])
 
 
 def unpack(file: Path) -> SplitState:

@@ -99,7 +99,7 @@ def continue_batch(
     for _ in range(settings.new_tokens):
         out = model(
             input_ids=ids, attention_mask=mask, position_ids=positions,
-            past_key_values=cache, use_cache=True, logits_to_keep=1,
+            cache=cache, use_cache=True, logits_to_keep=1,
         )  # fmt: skip
         top, index = out.logits[:, -1].float().topk(min(settings.top_k, out.logits.shape[-1]), -1)
         choice = torch.multinomial((top / heat).softmax(-1), 1, generator=generator)
@@ -155,7 +155,9 @@ def sample_text(
 def save_samples(samples: Samples, file: Path) -> None:
     """Write the samples as JSON, in one move."""
     part = file.with_suffix(".part")
-    part.write_text(json.dumps({"train": samples.train, "held_out": samples.held_out, "batches": samples.batches}))
+    part.write_text(
+        json.dumps({"train": samples.train, "held_out": samples.held_out, "batches": samples.batches})
+    )
     part.replace(file)
 
 

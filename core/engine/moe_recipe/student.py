@@ -1,6 +1,7 @@
 """The model in training: a Llama whose FFNs are split into a shared part and routed experts.
 
-Only small things are trained: routers, low-rank corrections, scales and RMSNorm factors. The dense weights stay
+Only small things are trained: routers, low-rank corrections, scales and RMSNorm factors. The dense weights
+stay
 frozen. The forward computes the chosen experts alone, so a step costs what the finished model's step costs.
 """
 

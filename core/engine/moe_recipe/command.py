@@ -1,0 +1,210 @@
+"""The command line of the recipe: sample, split, distil, evaluate, pack. Each stage leaves a file and is
+resumable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.engine.moe_recipe.corpus import prose_documents
+from core.engine.moe_recipe.dataset import Rows, build_rows
+from core.engine.moe_recipe.distil import Distiller
+from core.engine.moe_recipe.evaluate import active_parameters, evaluate, randomise_routers
+from core.engine.moe_recipe.initial import initial_state
+from core.engine.moe_recipe.pack import pack, unpack
+from core.engine.moe_recipe.promote import neuron_energies, promote
+from core.engine.moe_recipe.sampling import sample_text
+from core.engine.moe_recipe.settings import RecipeSettings
+from core.engine.moe_recipe.student import LayerState, SplitState, make_student, split_layers
+from core.errors import UserError
+
+DEFAULT_MODEL = "smollm2-135m"
+CALIBRATION_ROWS = 32  # per kind of text, for the energies of promotion
+Log = Callable[[str], None]
+
+
+class Recipe:
+    """One run in a work folder. Whatever file a stage has left is taken as it is, so a second start goes
+    on.
+    """
+
+    def __init__(
+        self,
+        dense: Path,
+        work: Path,
+        settings: RecipeSettings,
+        prose: list[Path] | None = None,
+        log: Log = print,
+    ) -> None:
+        self.dense, self.work, self.settings, self.log = dense, work, settings, log
+        self.prose_folders = prose or []
+        work.mkdir(parents=True, exist_ok=True)
+        from transformers import AutoTokenizer
+
+        self.tokenizer: Any = AutoTokenizer.from_pretrained(dense)
+        self.teacher = self.load_dense()
+
+    def load_dense(self) -> Any:
+        """A fresh float32 copy of the dense model."""
+        from transformers import AutoModelForCausalLM
+
+        return AutoModelForCausalLM.from_pretrained(self.dense, dtype=torch.float32).eval()
+
+    def rows(self, seconds: float) -> Rows:
+        """Stage 1: sampled text and prose as rows of tokens."""
+        file = self.work / "rows.pt"
+        if file.exists():
+            return Rows(**torch.load(file, weights_only=True))
+        texts = self.work / "samples.json"
+        s = self.settings
+        samples = sample_text(self.teacher, self.tokenizer, s.sampling, s.seed, seconds, texts, self.log)
+        rows = build_rows(self.tokenizer, prose_documents(self.prose_folders), samples, self.settings)
+        _save(vars(rows), file)
+        return rows
+
+    def start_state(self, rows: Rows, asset: Path | None, promoted: int) -> SplitState:
+        """Stage 2: split the dense FFNs, or go on from an asset; then move ``promoted`` neurons per
+        expert.
+        """
+        file = self.work / "start.pt"
+        if file.exists():
+            return _load_state(file, self.settings)
+        calibration = torch.cat([rows.prose, rows.sampled])
+        mixed = torch.randperm(len(calibration), generator=torch.Generator().manual_seed(self.settings.seed))
+        state = (
+            unpack(asset)
+            if asset
+            else initial_state(self.teacher, calibration[mixed], self.settings, self.log)
+        )
+        if promoted:
+            student = make_student(self.load_dense(), state)
+            few = torch.cat([rows.prose[:CALIBRATION_ROWS], rows.sampled[:CALIBRATION_ROWS]])
+            state = promote(state, neuron_energies(student, few), promoted)
+        _save_state(state, file)
+        return state
+
+    def distil(self, rows: Rows, state: SplitState, seconds: float) -> SplitState:
+        """Stage 3: train until the time is used up; goes on from the checkpoint if there is one."""
+        student = make_student(self.load_dense(), state)
+        distiller = Distiller(self.teacher, student, rows, self.settings.distil, self.settings.seed)
+        checkpoint = self.work / "checkpoint.pt"
+        if checkpoint.exists():
+            distiller.load(checkpoint)
+        distiller.run(seconds, checkpoint, self.log)
+        return distiller.state()
+
+    def score(self, rows: Rows, asset: Path) -> dict[str, Any]:
+        """Stage 5: measure the packed asset, with its routers and with random ones."""
+        report: dict[str, Any] = {}
+        for name in ("own routers", "random routers"):
+            student = make_student(self.load_dense(), unpack(asset))
+            if name == "random routers":
+                randomise_routers(student, self.settings.seed)
+            else:
+                total, active = active_parameters(student, split_layers(student))
+                report |= {"total parameters": total, "active parameters": active}
+            sets = {"prose": rows.prose_eval, "self-sampled": rows.sampled_eval}
+            report[name] = {
+                k: evaluate(self.teacher, student, ids).as_dict() for k, ids in sets.items() if len(ids)
+            }
+            self.log(f"{name}: {json.dumps(report[name])}")
+        return report
+
+    def run(self, minutes: float, asset: Path | None = None, promoted: int = 0) -> Path:
+        """All stages. Returns the packed asset's path; ``report.json`` lies beside it."""
+        began = time.monotonic()
+        rows = self.rows(minutes * 60 * self.settings.sampling_share)
+        if not len(rows.sampled) or not len(rows.prose):
+            what = "There is too little text to train on."
+            raise UserError(what, "Give the recipe more minutes, or a folder of prose with --prose.")
+        state = self.start_state(rows, asset, promoted)
+        left = minutes * 60 - (time.monotonic() - began)
+        state = self.distil(rows, state, max(left, 1.0))
+        out = self.work / "smollm2-135m-moe.safetensors"
+        pack(state, out)
+        report = self.score(rows, out)
+        (self.work / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        return out
+
+
+def _save(values: dict[str, Any], file: Path) -> None:
+    part = file.with_suffix(".part")
+    torch.save(values, part)
+    part.replace(file)
+
+
+def _save_state(state: SplitState, file: Path) -> None:
+    layers = {i: vars(layer) for i, layer in state.layers.items()}
+    _save(
+        {"shared": state.split.shared, "layers": layers, "norms": state.norms, "split": vars(state.split)},
+        file,
+    )
+
+
+def _load_state(file: Path, settings: RecipeSettings) -> SplitState:
+    values = torch.load(file, weights_only=True)
+    split = type(settings.split)(**values["split"])
+    return SplitState(
+        split, {i: LayerState(**layer) for i, layer in values["layers"].items()}, values["norms"]
+    )
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="moe-recipe", description="Make the asset of the default MoE model."
+    )
+    parser.add_argument(
+        "--minutes", type=float, required=True, help="time for sampling and training together"
+    )
+    parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and the result")
+    parser.add_argument("--resume", action="store_true", help="go on in a work folder that is not empty")
+    parser.add_argument("--dense", type=Path, help="folder of the dense model (else the default model)")
+    parser.add_argument(
+        "--prose", type=Path, action="append", default=[], help="folder with more prose (.txt, .md)"
+    )
+    parser.add_argument(
+        "--start-from", type=Path, help="an asset to go on training from, instead of splitting anew"
+    )
+    parser.add_argument(
+        "--promote", type=int, default=0, help="neurons per expert to move to the shared part"
+    )
+    parser.add_argument("--rate-factor", type=float, default=1.0, help="all learning rates times this")
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--threads", type=int, default=0, help="torch threads; 0 leaves torch's own choice")
+    return parser.parse_args(argv)
+
+
+def _dense_folder() -> Path:
+    from core.engine import weights
+
+    return Path(weights.ensure(DEFAULT_MODEL))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 0 when the asset was written, 1 when something is in the way."""
+    from dataclasses import replace
+
+    args = _arguments(argv)
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    try:
+        if args.work.exists() and any(args.work.iterdir()) and not args.resume:
+            what = f"The work folder {args.work} is not empty."
+            raise UserError(what, "Add --resume to go on there, or name another folder.")
+        settings = RecipeSettings(seed=args.seed)
+        settings = replace(settings, distil=replace(settings.distil, rate_factor=args.rate_factor))
+        recipe = Recipe(args.dense or _dense_folder(), args.work, settings, args.prose)
+        file = recipe.run(args.minutes, args.start_from, args.promote)
+    except UserError as error:
+        print(f"{error.what} {error.todo}", file=sys.stderr)
+        return 1
+    print(f"The asset is {file}; its measurements are in {file.parent / 'report.json'}.")
+    return 0
