@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from core.engine.gguf_file import BadGgufError
 
@@ -91,7 +91,7 @@ def _sentence_pieces(metadata: dict[str, Any]) -> Tokenizer:
     tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", behavior="merged_with_previous", invert=False)
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(Regex("\u2581"), " "), decoders.ByteFallback(), decoders.Fuse()]
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()]
     )
     if metadata.get("tokenizer.ggml.add_bos_token"):
         bos = metadata["tokenizer.ggml.bos_token_id"]
