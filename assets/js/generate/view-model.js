@@ -52,11 +52,12 @@ export function namesOf(header) {
  * @param {Float32Array} logits
  * @param {Params} params
  * @param {number} count how many bars
+ * @param {import("../lib/sampling.js").Pipeline} [result] of these logits under `params`, where it is at hand
  * @returns {Distribution}
  */
-export function distribution(header, logits, params, count) {
+export function distribution(header, logits, params, count, result) {
   const previous = previousIds(header)
-  const result = pipeline(logits, params, previous)
+  result ??= pipeline(logits, params, previous)
   const names = namesOf(header)
   const greedy = params.temperature < GREEDY_BELOW
   const u = uniform(params.seed, header.state.step)
