@@ -7,13 +7,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from core.engine.moe_recipe.checkpoint import load_state, load_tensors, save_state, save_tensors
 from core.engine.moe_recipe.corpus import prose_documents
 from core.engine.moe_recipe.dataset import Rows, build_rows
 from core.engine.moe_recipe.distil import Distiller
@@ -23,7 +23,7 @@ from core.engine.moe_recipe.pack import pack, unpack
 from core.engine.moe_recipe.promote import neuron_energies, promote
 from core.engine.moe_recipe.sampling import sample_text
 from core.engine.moe_recipe.settings import RecipeSettings
-from core.engine.moe_recipe.student import LayerState, SplitState, make_student, split_layers
+from core.engine.moe_recipe.student import SplitState, make_student, split_layers
 from core.errors import UserError
 
 DEFAULT_MODEL = "smollm2-135m"
@@ -60,23 +60,23 @@ class Recipe:
 
     def rows(self, seconds: float) -> Rows:
         """Stage 1: sampled text and prose as rows of tokens."""
-        file = self.work / "rows.pt"
+        file = self.work / "rows.safetensors"
         if file.exists():
-            return Rows(**torch.load(file, weights_only=True))
+            return Rows(**load_tensors(file)[0])
         texts = self.work / "samples.json"
         s = self.settings
         samples = sample_text(self.teacher, self.tokenizer, s.sampling, s.seed, seconds, texts, self.log)
         rows = build_rows(self.tokenizer, prose_documents(self.prose_folders), samples, self.settings)
-        _save(vars(rows), file)
+        save_tensors(vars(rows), file)
         return rows
 
     def start_state(self, rows: Rows, asset: Path | None, promoted: int) -> SplitState:
         """Stage 2: split the dense FFNs, or go on from an asset; then move ``promoted`` neurons per
         expert.
         """
-        file = self.work / "start.pt"
+        file = self.work / "start.safetensors"
         if file.exists():
-            return _load_state(file, self.settings)
+            return load_state(file)
         calibration = torch.cat([rows.prose, rows.sampled])
         mixed = torch.randperm(len(calibration), generator=torch.Generator().manual_seed(self.settings.seed))
         state = (
@@ -88,14 +88,14 @@ class Recipe:
             student = make_student(self.load_dense(), state)
             few = torch.cat([rows.prose[:CALIBRATION_ROWS], rows.sampled[:CALIBRATION_ROWS]])
             state = promote(state, neuron_energies(student, few), promoted)
-        _save_state(state, file)
+        save_state(state, file)
         return state
 
     def distil(self, rows: Rows, state: SplitState, seconds: float) -> SplitState:
         """Stage 3: train until the time is used up; goes on from the checkpoint if there is one."""
         student = make_student(self.load_dense(), state)
         distiller = Distiller(self.teacher, student, rows, self.settings.distil, self.settings.seed)
-        checkpoint = self.work / "checkpoint.pt"
+        checkpoint = self.work / "checkpoint.safetensors"
         if checkpoint.exists():
             distiller.load(checkpoint)
         distiller.run(seconds, checkpoint, self.log)
@@ -120,41 +120,17 @@ class Recipe:
 
     def run(self, minutes: float, asset: Path | None = None, promoted: int = 0) -> Path:
         """All stages. Returns the packed asset's path; ``report.json`` lies beside it."""
-        began = time.monotonic()
         rows = self.rows(minutes * 60 * self.settings.sampling_share)
         if not len(rows.sampled) or not len(rows.prose):
             what = "There is too little text to train on."
             raise UserError(what, "Give the recipe more minutes, or a folder of prose with --prose.")
         state = self.start_state(rows, asset, promoted)
-        left = minutes * 60 - (time.monotonic() - began)
-        state = self.distil(rows, state, max(left, 1.0))
+        state = self.distil(rows, state, minutes * 60 * (1 - self.settings.sampling_share))
         out = self.work / "smollm2-135m-moe.safetensors"
         pack(state, out)
         report = self.score(rows, out)
         (self.work / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         return out
-
-
-def _save(values: dict[str, Any], file: Path) -> None:
-    part = file.with_suffix(".part")
-    torch.save(values, part)
-    part.replace(file)
-
-
-def _save_state(state: SplitState, file: Path) -> None:
-    layers = {i: vars(layer) for i, layer in state.layers.items()}
-    _save(
-        {"shared": state.split.shared, "layers": layers, "norms": state.norms, "split": vars(state.split)},
-        file,
-    )
-
-
-def _load_state(file: Path, settings: RecipeSettings) -> SplitState:
-    values = torch.load(file, weights_only=True)
-    split = type(settings.split)(**values["split"])
-    return SplitState(
-        split, {i: LayerState(**layer) for i, layer in values["layers"].items()}, values["norms"]
-    )
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

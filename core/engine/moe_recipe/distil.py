@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from core.engine.moe_recipe.checkpoint import load_tensors, save_tensors
 from core.engine.moe_recipe.dataset import RowOrder, Rows
 from core.engine.moe_recipe.settings import DistilSettings
 from core.engine.moe_recipe.student import (
@@ -33,6 +34,7 @@ Log = Callable[[str], None]
 EMA_DECAY = 0.98
 EMA_POWER = 0.7  # how much of an expert's usual energy is divided out of the router's target
 KL_DECAY = 0.95
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass
@@ -180,7 +182,7 @@ class Distiller:
         for start in parts:
             losses = self._losses(keys[start : start + micro], ids[start : start + micro])
             (losses.total(self.settings) / len(parts)).backward()
-            kl = float(losses.kl)
+            kl = losses.kl.item()
             first = self.progress.step == 0 and start == 0
             self.progress.kl = kl if first else KL_DECAY * self.progress.kl + (1 - KL_DECAY) * kl
         nn.utils.clip_grad_norm_(self.groups["lora"], self.settings.clip)
@@ -234,8 +236,8 @@ class Distiller:
         p = self.progress
         return (
             f"step {p.step} tokens {p.tokens} {p.seconds:.0f} s kl {p.kl:.4f} "
-            f"hidden {float(losses.hidden):.3f} "
-            f"balance {float(losses.balance):.3f} router {float(losses.router):.3f} "
+            f"hidden {losses.hidden.item():.3f} "
+            f"balance {losses.balance.item():.3f} router {losses.router.item():.3f} "
             f"sharp {losses.sharpness:.3f}"
         )
 
@@ -245,24 +247,22 @@ class Distiller:
 
     def save(self, file: Path) -> None:
         """Write the checkpoint in one move."""
-        values = {
-            "parameters": [p.detach() for p in self._parameters()],
-            "optimiser": self.optimiser.state_dict(),
-            "usual": self.usual,
-            "taken": (self.prose_order.taken, self.sampled_order.taken),
-            "progress": vars(self.progress),
-        }
-        part = file.with_suffix(".part")
-        torch.save(values, part)
-        part.replace(file)
+        tensors = {"usual": self.usual}
+        for n, parameter in enumerate(self._parameters()):
+            tensors[f"parameter.{n}"] = parameter
+            for name, value in self.optimiser.state[parameter].items():
+                tensors[f"{name}.{n}"] = value
+        taken = [self.prose_order.taken, self.sampled_order.taken]
+        save_tensors(tensors, file, {"taken": taken, "progress": vars(self.progress)})
 
     def load(self, file: Path) -> None:
         """Go on from a checkpoint of the same settings."""
-        values = torch.load(file, weights_only=True)
+        tensors, facts = load_tensors(file)
         with torch.no_grad():
-            for parameter, value in zip(self._parameters(), values["parameters"], strict=True):
-                parameter.copy_(value)
-        self.optimiser.load_state_dict(values["optimiser"])
-        self.usual = values["usual"]
-        self.prose_order.taken, self.sampled_order.taken = values["taken"]
-        self.progress = Progress(**values["progress"])
+            for n, parameter in enumerate(self._parameters()):
+                parameter.copy_(tensors[f"parameter.{n}"])
+                moments = {name: tensors[f"{name}.{n}"] for name in ADAM_STATE if f"{name}.{n}" in tensors}
+                self.optimiser.state[parameter].update(moments)
+        self.usual = tensors["usual"]
+        self.prose_order.taken, self.sampled_order.taken = facts["taken"]
+        self.progress = Progress(**facts["progress"])
