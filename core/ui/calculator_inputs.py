@@ -42,6 +42,11 @@ def field_row() -> Any:
     return st.container(horizontal=True, vertical_alignment="bottom", gap="small")
 
 
+def small(line: str) -> None:
+    """A small line in full ink: Streamlit's own captions are too pale to read at this size."""
+    st.markdown(f":small[{line}]")
+
+
 @dataclass(frozen=True)
 class Choice:
     """A shape with where it comes from. ``own``: the loaded model, unchanged."""
@@ -136,15 +141,15 @@ def _dtype(page: Page, label: str, options: list[str], key: str) -> str:
 def _source(page: Page, choice: Choice, load: Workload) -> None:
     limit = f"{choice.max_context:,}"
     source = next((row.source for row in presets() if row.shape is choice.shape), "")
-    st.caption(page.label("source_own" if choice.own else "source", source=source, limit=limit))
+    small(page.label("source_own" if choice.own else "source", source=source, limit=limit))
     if load.context_tokens > choice.max_context:
-        st.caption(":material/info: " + page.label("beyond", limit=limit))
+        small(":material/info: " + page.label("beyond", limit=limit))
 
 
 def _edited(page: Page, choice: Choice) -> Choice:
     key = OWN if choice.own else choice.shape.name
     with st.expander(page.label("edit")):
-        st.caption(page.label("edit_note"))
+        small(page.label("edit_note"))
         with field_row():
             values = {
                 name: st.number_input(

@@ -15,7 +15,7 @@ from core.lessons.batching import (
     sample_requests,
     static_batching,
 )
-from core.ui.calculator_inputs import field_row
+from core.ui.calculator_inputs import field_row, small
 from core.ui.page import Page
 
 _COLUMNS = ("arrival", "prompt", "answer")
@@ -59,7 +59,7 @@ def _settings(page: Page) -> tuple[list[Request], Server]:
             blocks = _whole(page, "n_blocks", 4, 128, 32)
             limit = _whole(page, "answer_limit", 1, 256, 48)
             prefix = _whole(page, "prefix", 0, 256, 0)
-        st.caption(page.label("sim_requests"))
+        small(page.label("sim_requests"))
         drawn = sample_requests(count, seed, longest_answer=limit)
         requests = _edited(page, drawn, f"{count}-{seed}-{limit}")
     return requests, Server(slots, block, blocks, limit, prefix)
@@ -128,7 +128,7 @@ def _blocks(page: Page, outcome: Outcome, server: Server) -> None:
     height = 60 + 34 * (-(-server.n_blocks // charts.COLUMNS))
     page.figure(figure, "blocks", page.label("blocks_alt"), (["request", "blocks"], table), height=height)
     used, taken = frame.used_tokens, len(frame.fill)
-    st.caption(
+    small(
         page.label(
             "blocks_line", step=step, taken=taken, all=server.n_blocks, used=used, wasted=frame.wasted_tokens
         )
