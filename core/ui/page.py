@@ -29,6 +29,8 @@ from core.ui.pages import page_info
 from core.ui.prompt_bar import prompt_bar
 from core.ui.state import Selection, Session
 
+GRID_LABELS = ("title", "given", "made", "folded", "where")
+
 Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 """Column names and rows: the data behind a figure."""
 
@@ -93,6 +95,22 @@ class Page:
     def sync_link(self) -> None:
         """Write the address now: for fragments, after which the shell's own writing does not run."""
         state.write_link()
+
+    def grid(self) -> None:
+        """The small grid: positions and layers of the run, the chosen cell lit; a click chooses it."""
+        labels = {name: text.label("shell", f"grid_{name}") for name in GRID_LABELS}
+        with st.container(key="nt_grid"):
+            small_grid(
+                self.trace.residual_norms()[1:],
+                self.tokens,
+                prompt_length=len(self.run.prompt_ids),
+                prompt_limit=runs.prompt_limit(self.model.shape),
+                layer=self.selection.layer,
+                position=self.selection.position,
+                labels=labels,
+                key="nt_small_grid",
+                on_choose=lambda cell: _choose(self.session, cell),
+            )
 
     # -- text ----------------------------------------------------------------------------------------
 
@@ -204,8 +222,11 @@ class Page:
         return value
 
 
-def open_page(name: str) -> Page:
-    """Heading, prompt bar and small grid. Stops the page with a notice when there is no run to show yet."""
+def open_page(name: str, *, grid: bool = True) -> Page:
+    """Heading, prompt bar and small grid. Stops the page with a notice when there is no run to show yet.
+
+    ``grid=False`` leaves the small grid to the page: one that steps the run draws it inside its fragment.
+    """
     session = state.session()
     title = text.label("shell", f"page_{page_info(name).name}")
     with st.container(key="nt_head", gap="small"):
@@ -218,26 +239,9 @@ def open_page(name: str) -> Page:
     page = Page(name, session, model)
     if _clamp(page):
         notices.quiet_line(session, quiet)
-    _grid(page)
+    if grid:
+        page.grid()
     return page
-
-
-def _grid(page: Page) -> None:
-    labels = {
-        name: text.label("shell", f"grid_{name}") for name in ("title", "given", "made", "folded", "where")
-    }
-    with st.container(key="nt_grid"):
-        small_grid(
-            page.trace.residual_norms()[1:],
-            page.tokens,
-            prompt_length=len(page.run.prompt_ids),
-            prompt_limit=runs.prompt_limit(page.model.shape),
-            layer=page.selection.layer,
-            position=page.selection.position,
-            labels=labels,
-            key="nt_small_grid",
-            on_choose=lambda cell: _choose(page.session, cell),
-        )
 
 
 def _choose(session: Session, cell: Any) -> None:
