@@ -2,7 +2,7 @@
 
 from core.components.attention import one_head
 from core.lessons.attention import contributions, head_facts, heads_sum_error, weighted_sum_error
-from core.ui.attention import experiment_part, formulas, labels, names_of, on_place, overview_part
+from core.ui.attention import experiment_part, formulas, labels, names_of, on_place, overview_part, tensors
 from core.ui.page import Try, open_page
 
 page = open_page("attention")
@@ -37,9 +37,7 @@ one_head(
     on_place=on_place(page),
 )
 formulas(page, facts, place.position)
-page.tensor(f"layer {place.layer} attention: q", view.q.shape, model.shape.dtype)
-page.tensor(f"layer {place.layer} attention: k", view.k.shape, model.shape.dtype)
-page.tensor(f"layer {place.layer} attention: v", view.v.shape, model.shape.dtype)
+tensors(page, view)
 page.check("check_sum", weighted_sum_error(trace, view, place.head), 1e-4)
 page.check("check_heads", heads_sum_error(trace, view), 1e-3)
 experiment_part(page)

@@ -53,6 +53,16 @@ def formulas(page: Page, facts: Any, position: int) -> None:
     page.formula("attention", raw=float(scores[key - first]), scale=float(facts.scale), weight=weight)
 
 
+def tensors(page: Page, view: Any) -> None:
+    """Which tensors are shown: q, k and v of the layer, under the name of its attention module."""
+    named = (row for row in page.model.parameters() if row.role == "attention" and row.layer == view.layer)
+    weight = next(named, None)
+    module = weight.name.rsplit(".", 2)[0] if weight else f"layer {view.layer} attention"
+    with st.container(key="nt_attention_tensors", horizontal=True, gap="medium"):
+        for name, array in (("q", view.q), ("k", view.k), ("v", view.v)):
+            page.tensor(f"{module}: {name}", array.shape, page.model.shape.dtype)
+
+
 @st.fragment
 def overview_part(page: Page) -> None:
     """All heads; goes on until every layer is there, because the browser asks for more once it has drawn."""

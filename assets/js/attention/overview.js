@@ -179,7 +179,7 @@ function describe(m, layer, head) {
     ? measures
       .map((/** @type {string} */ name, /** @type {number} */ i) => ({ name, value: m.arrays.measures[start + i] }))
       .filter((/** @type {any} */ one) => Number.isFinite(one.value))
-      .map((/** @type {any} */ one) => `${labels[`order_${one.name}`]} ${percent(one.value)}`)
+      .map((/** @type {any} */ one) => `${labels[`measure_${one.name}`]} ${percent(one.value)}`)
     : []
   return [fill(labels.head_where, { layer, head, group: groups[head] ?? 0 }), ...parts].join(" · ")
 }

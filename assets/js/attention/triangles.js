@@ -8,7 +8,8 @@ import { fill, number, percent, token } from "./words.js"
 const NAMED_UP_TO = 20
 const LEFT = 74
 const TOP = 62
-const WIDEST = 380
+const WIDEST = 400
+const RIGHT = 34 // the last slanted name leans over the table's edge
 export const KINDS = ["before", "after", "weights"]
 
 /**
@@ -35,9 +36,10 @@ export function renderTriangles(panel, s) {
       },
       onkeydown: (/** @type {KeyboardEvent} */ event) => move(s, event),
     })
-    paint(canvas, s, kind)
     legend(part(box, "legend", () => h("div", { class: "nta-legend nt-muted" })), s, kind)
   }
+  // Only now do all three share the row, so only now is their width known.
+  for (const canvas of row.querySelectorAll("canvas")) paint(canvas, s, canvas.closest(".nta-frame")?.getAttribute("data-kind") ?? "")
 }
 
 /**
@@ -46,10 +48,10 @@ export function renderTriangles(panel, s) {
  */
 function measures(s, width) {
   const named = s.head.total <= NAMED_UP_TO
-  const [left, top] = named ? [LEFT, TOP] : [20, 18]
-  const room = Math.min(WIDEST, width) - left
+  const [left, top, right] = named ? [LEFT, TOP, RIGHT] : [20, 18, 2]
+  const room = Math.min(WIDEST, width) - left - right
   const cell = room / s.head.total
-  return { named, left, top, cell: cell >= 3 ? Math.floor(Math.min(cell, 44)) : cell }
+  return { named, left, top, right, cell: cell >= 3 ? Math.floor(Math.min(cell, 44)) : cell }
 }
 
 /**
@@ -62,9 +64,9 @@ function paint(canvas, s, kind) {
   if (!width) return
   const { head, colours } = s
   const total = head.total
-  const { named, left, top, cell } = measures(s, width)
+  const { named, left, top, right, cell } = measures(s, width)
   const side = cell * total
-  const ctx = context(canvas, left + side + 2, top + side + 2)
+  const ctx = context(canvas, left + side + right, top + side + 2)
   const weights = kind === "weights"
   const shades = new Uint8Array(total * total)
   for (let i = 0; i < shades.length; i++) {
@@ -104,8 +106,9 @@ function hatch(ctx, s, left, top, cell) {
   const lines = document.createElement("canvas")
   Object.assign(lines, { width: 8, height: 8 })
   const pen = /** @type {CanvasRenderingContext2D} */ (lines.getContext("2d"))
-  pen.strokeStyle = colours.line
-  pen.lineWidth = 1.5
+  pen.strokeStyle = colours.muted
+  pen.globalAlpha = 0.55
+  pen.lineWidth = 1
   pen.beginPath()
   for (const shift of [-4, 0, 4, 8]) {
     pen.moveTo(shift - 1, 9)
