@@ -1,10 +1,12 @@
 """Sampling: from raw scores to the drawn token, every stage side by side, all moving with the sliders."""
 
+from typing import Any
+
 from core.ui.page import Try, open_page
 from core.ui.sampling import checks, formula, laboratory
 
-USUAL = {"temperature": 0.8, "top_k": 0, "top_p": 0.95, "min_p": 0.0, "penalty": 1.0}
-EXPERIMENTS = {
+USUAL: dict[str, Any] = {"temperature": 0.8, "top_k": 0, "top_p": 0.95, "min_p": 0.0, "penalty": 1.0}
+EXPERIMENTS: dict[str, dict[str, Any]] = {
     "try_greedy": {"temperature": 0.0},
     "try_hot": {"temperature": 2.0, "top_p": 1.0},
     "try_hot_safe": {"temperature": 2.0, "top_p": 1.0, "min_p": 0.1},

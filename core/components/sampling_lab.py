@@ -1,4 +1,4 @@
-"""The sampling laboratory: one distribution packed for ``assets/js/sampling_lab.js``, and the events it sends."""
+"""The sampling laboratory: one distribution for ``assets/js/sampling_lab.js``, and the events it sends."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def read_params(payload: Any) -> SamplingParams | None:
 def read_place(payload: Any, count: int) -> int | None:
     """The position that was chosen, or None when this run does not have it."""
     position = payload.get("position") if isinstance(payload, Mapping) else None
-    whole = isinstance(position, int) and not isinstance(position, bool)
-    return position if whole and 0 <= position < count else None
+    if not isinstance(position, int) or isinstance(position, bool):
+        return None
+    return position if 0 <= position < count else None
 
 
 def sampling_lab(

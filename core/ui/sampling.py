@@ -86,5 +86,3 @@ def _take_place(page: Page, payload: Any, count: int) -> None:
     if step > page.run.cursor:
         page.run.jump(step)
     page.select(position=position)
-
-

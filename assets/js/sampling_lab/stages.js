@@ -14,7 +14,8 @@ import { h, part, set } from "../lib/dom.js"
  *   token that the draw falls on, or -1
  */
 export function renderStages(root, stages, shown) {
-  const row = part(root, "stages", () => h("div", { class: "ntl-stages" }))
+  const row = part(root, "stages", () => h("div", { class: "ntl-stages", role: "group", tabindex: "0" }))
+  set(row, { "aria-label": shown.labels.pipeline_title })
   stages.forEach((stage, i) => {
     const card = part(row, stage.name, () =>
       h("section", { class: "ntl-stage" },

@@ -39,7 +39,8 @@ export function renderColumns(root, known, { labels, vocabulary }) {
   const { names } = known
   text(root, "h2", "temperatures-title", "", labels.temperatures_title)
   text(root, "p", "temperatures-sub", "nt-muted", labels.temperatures_sub)
-  const row = part(root, "temperatures", () => h("div", { class: "ntl-stages ntl-temperatures" }))
+  const row = part(root, "temperatures", () => h("div", { class: "ntl-stages ntl-temperatures", role: "group", tabindex: "0" }))
+  set(row, { "aria-label": labels.temperatures_title })
   for (const column of known.columns) {
     const title = column.temperature === 0 ? labels.greedy_column : `T = ${column.temperature}`
     const card = part(row, `t${column.temperature}`, () => h("section", { class: "ntl-stage" }, h("h3", {}, title)))
