@@ -40,8 +40,9 @@ def hidden_states(
     )
 
 
-def dot_products(found: Dots, texts: Sequence[str], normed: np.ndarray, *, token_id: int, labels: Words) ->
-Any:
+def dot_products(
+    found: Dots, texts: Sequence[str], normed: np.ndarray, *, token_id: int, labels: Words
+) -> Any:
     """The products of ``normed`` (d,) with the row of one of ``found``'s tokens, chosen in the browser."""
     header = {
         "view": "dots",
@@ -52,8 +53,9 @@ Any:
         "token": token_id,
         "labels": dict(labels),
     }
-    return mount("output", key="nt_dot_products", header=header, arrays={"normed": normed, "rows":
-    found.rows})
+    return mount(
+        "output", key="nt_dot_products", header=header, arrays={"normed": normed, "rows": found.rows}
+    )
 
 
 def logits_view(

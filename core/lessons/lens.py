@@ -82,7 +82,8 @@ def grid(trace: Any, wanted: LensPlan, budget_s: float, k: int = TOP_K) -> LensG
         if found is not None:
             take(row, slice(None), found)
             continue
-        own = _column(trace, wanted.rows[row], wanted.chosen, k, compute=time.monotonic() < end)
+        alone = time.monotonic() < end and _missing(trace, wanted, wanted.rows[row], k) > 1
+        own = _column(trace, wanted.rows[row], wanted.chosen, k, compute=alone)
         if own is not None:
             take(row, column, own)
     for row in order:
@@ -109,9 +110,17 @@ def top_of(logits: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 def _known(trace: Any, wanted: LensPlan, layer: int, k: int) -> tuple[np.ndarray, np.ndarray] | None:
     if not wanted.whole:
         return _kept(trace).get((layer, wanted.positions))
-    if any(layer not in made.lens or made.lens[layer].ids.shape[1] < k for made in trace.passes):
+    if _missing(trace, wanted, layer, k):
         return None
     return _compute(trace, wanted, layer, k)
+
+
+def _missing(trace: Any, wanted: LensPlan, layer: int, k: int) -> int:
+    """How many cells of a row are yet to be computed: after a decode step it is one."""
+    if not wanted.whole:
+        return len(wanted.positions)
+    new = (made for made in trace.passes if layer not in made.lens or made.lens[layer].ids.shape[1] < k)
+    return sum(len(made.token_ids) for made in new)
 
 
 def _compute(trace: Any, wanted: LensPlan, layer: int, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ TYPED = "nt_output_typed"
 _LOOKED = "nt_output_looked"
 _MOVED = "nt_output_moved"
 _WORK = "nt_output_work"
-LENS_BUDGET_S = 0.35
+LENS_BUDGET_S = 0.25
 CHOICES = 6
 NORM_TOLERANCE = 1e-4
 LOGIT_TOLERANCE = 1e-3
@@ -36,7 +36,7 @@ def hidden_section(page: Page) -> None:
     at, count = page.selection.position, page.trace.n_positions
     positions = window(count, at)
     vectors = page.trace.residual(page.model.shape.n_layers)
-    notes = [page.label("hidden_last" if p == count - 1 else "hidden_other") for p in positions]
+    notes = [page.label(_use(p, len(page.run.prompt_ids), count)) for p in positions]
     hidden_states(
         positions,
         [page.tokens[p] for p in positions],
@@ -48,6 +48,13 @@ def hidden_section(page: Page) -> None:
     )
     if len(positions) < count:
         st.caption(page.label("hidden_some", first=positions[0], last=positions[-1], count=count))
+
+
+def _use(position: int, prompt_length: int, count: int) -> str:
+    """What a position's prediction is good for: the next token, a token chosen before, or nothing."""
+    if position == count - 1:
+        return "hidden_last"
+    return "hidden_other" if position < prompt_length - 1 else "hidden_used"
 
 
 def norm_section(page: Page) -> output.FinalNorm:
@@ -80,7 +87,13 @@ def norm_section(page: Page) -> output.FinalNorm:
 def head_section(page: Page, normed: np.ndarray, logits: np.ndarray) -> None:
     """One logit as a dot product with a token's row of the LM head, written out."""
     codec, shape = page.model.codec, page.model.shape
-    typed = find_token(codec, st.text_input(page.label("typed"), key=TYPED, persist_state="session") or "")
+    typed = find_token(
+        codec,
+        st.text_input(
+            page.label("typed"), key=TYPED, placeholder=page.label("typed_hint"), persist_state="session"
+        )
+        or "",
+    )
     highest, lowest = output.edges(logits, CHOICES)
     looked = looked_at(logits)
     wanted = [*highest, *lowest[:1], looked]

@@ -18,7 +18,7 @@ export function renderStripeList(root, { rows, chosen, ramp, name, stripeName, s
   set(list, { "aria-label": name })
   while (list.children.length > rows.length) list.lastElementChild?.remove()
   while (list.children.length < rows.length) list.append(line())
-  const scale = scaleOf(...rows.map((row) => row.values))
+  const scale = middle(rows.map((row) => scaleOf(row.values)))
   rows.forEach((row, i) => {
     const item = /** @type {HTMLElement} */ (list.children[i])
     const [button, cell] = /** @type {HTMLElement[]} */ ([...item.children])
@@ -54,6 +54,14 @@ export function put(tip, canvas, x, text) {
   const [box, at] = [root.getBoundingClientRect(), canvas.getBoundingClientRect()]
   const left = Math.min(at.left - box.left + x + 8, box.width - tip.offsetWidth - 4)
   set(tip, { style: { left: `${Math.max(0, left)}px`, top: `${at.bottom - box.top + 4}px` } })
+}
+
+/**
+ * The rows' scales differ; the middle one serves all, so that a first token's huge vector does not pale the others.
+ * @param {number[]} scales
+ */
+function middle(scales) {
+  return scales.toSorted((a, b) => a - b)[Math.floor(scales.length / 2)] ?? 1
 }
 
 function line() {
