@@ -49,8 +49,9 @@ def language_heatmap(
             )
     figure.update_xaxes(
         tickvals=list(range(len(tokenizers))),
-        ticktext=[_two_lines(name) for name in tokenizers],
+        ticktext=[_stacked(name) for name in tokenizers],
         side="top",
+        tickangle=0,
         showgrid=False,
         fixedrange=True,
     )
@@ -64,7 +65,6 @@ def language_heatmap(
     return figure
 
 
-def _two_lines(title: str) -> str:
-    """``GPT-4o (o200k)`` over two lines, so that columns stay narrow on a phone."""
-    name, _, rest = title.partition(" (")
-    return chart_text(name).replace("·", " ") + (f"<br>{chart_text(rest.rstrip(')'))}" if rest else "")
+def _stacked(title: str) -> str:
+    """``Mistral 7B (SentencePiece)`` as ``Mistral`` over ``7B``, so that columns stay narrow on a phone."""
+    return "<br>".join(chart_text(word) for word in title.partition(" (")[0].split())

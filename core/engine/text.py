@@ -81,7 +81,7 @@ class TextCodec:
         self.eos_ids: tuple[int, ...] = tuple(eos_ids)
         self._template = template
         self._added: dict[int, AddedToken] = tokenizer.get_added_tokens_decoder()
-        self.rule: ByteRule = byte_rule(self.description["decoder"])
+        self.rule: ByteRule = byte_rule(_decoder(tokenizer))
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> TextCodec:
@@ -338,6 +338,11 @@ def _stripped(run: list[Piece], count: int) -> list[Piece]:
         )
         for n, piece in enumerate(run)
     ]
+
+
+def _decoder(tokenizer: Tokenizer) -> dict[str, Any] | None:
+    """The decoder's part of ``tokenizer.json``, without writing out the whole vocabulary."""
+    return None if tokenizer.decoder is None else json.loads(tokenizer.decoder.__getstate__())
 
 
 def _encodable(text: str) -> str:

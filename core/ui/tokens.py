@@ -13,7 +13,7 @@ from core.engine.text import TextCodec
 from core.ui.page import Page
 from core.ui.text import load
 
-DEFAULT_OTHERS = ("gpt2", "mistral", "o200k")
+DEFAULT_OTHERS = ("gpt2", "mistral", "tekken")
 
 
 def labels() -> dict[str, str]:

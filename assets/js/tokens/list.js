@@ -45,6 +45,8 @@ export function renderList(element, header, emit) {
  */
 export function face(token) {
   if (token.special) return h("span", { class: "nt-mono" }, visible(token.text))
+  // the text, not the bytes: SentencePiece's first token has a space that is not part of the text
+  if (token.parts === 1 && token.valid && token.text) return shown([...new TextEncoder().encode(token.text)])
   if (token.parts === 1) return shown(token.bytes)
   if (token.part > 1 || !token.valid) return shown(token.bytes)
   return h("span", {}, h("span", { class: "nt-mono" }, visible(token.text)), " ", shown(token.bytes))

@@ -59,6 +59,7 @@ function draw(element, m) {
   const strip = part(element, "words", () => h("div", { class: "nt-words", role: "group" }))
   set(strip, { "aria-label": labels.words })
   strip.replaceChildren(...words.map((/** @type {any} */ word, /** @type {number} */ index) => chip(element, m, word, index)))
+  reveal(strip, m.word)
   const panel = part(element, "player", () => h("div", { class: "nt-panel nt-player" }))
   const word = words[m.word]
   if (!word) return panel.replaceChildren()
@@ -70,6 +71,18 @@ function draw(element, m) {
   head.replaceChildren(shown(word.letters.flat()), h("span", { class: "nt-muted" }, summary(word, labels)))
   buttons(element, m, controls)
   step(element, m)
+}
+
+/**
+ * Scroll the strip, and nothing else, so that the opened word can be seen.
+ * @param {HTMLElement} strip
+ * @param {number} index
+ */
+function reveal(strip, index) {
+  const [box, word] = [strip.getBoundingClientRect(), strip.children[index]?.getBoundingClientRect()]
+  if (!word) return
+  if (word.top < box.top) strip.scrollTop -= box.top - word.top + 4
+  else if (word.bottom > box.bottom) strip.scrollTop += word.bottom - box.bottom + 4
 }
 
 /**
