@@ -1,0 +1,84 @@
+"""The figures of the Position page: score against distance, two orders, learned positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.charts.labels import chart_text
+from core.charts.palette import palette
+from core.lessons.position import ByDistance
+
+Words = Mapping[str, str]
+
+
+def distance_lines(found: ByDistance, words: Words, theme: str | None = None) -> go.Figure:
+    """Scores of a head against distance. ``words``: texts for own, mean, typical, x, y."""
+    colours = palette(theme)
+    figure = go.Figure()
+    x = found.distances.tolist()
+    hover = f"{words['x']} %{{x}}: %{{y:.3f}}<extra></extra>"
+    figure.add_scatter(
+        x=x, y=found.typical.tolist(), name=words["typical"], mode="lines", hovertemplate=hover,
+        line={"color": colours.attention, "width": 2},
+    )  # fmt: skip
+    mean = [None if np.isnan(value) else float(value) for value in found.mean]
+    figure.add_scatter(
+        x=x, y=mean, name=words["mean"], mode="lines+markers", hovertemplate=hover,
+        line={"color": colours.key, "width": 1.5, "dash": "dot"}, marker={"size": 4},
+    )  # fmt: skip
+    figure.add_scatter(
+        x=list(range(len(found.own))), y=found.own.tolist(), name=words["own"], mode="markers",
+        hovertemplate=hover, marker={"color": colours.query, "size": 9},
+    )  # fmt: skip
+    figure.update_xaxes(title=words["x"])
+    figure.update_yaxes(title=words["y"])
+    return figure
+
+
+def order_lines(
+    cosines: np.ndarray, names: Sequence[str], words: Words, theme: str | None = None
+) -> go.Figure:
+    """(n_layers + 1, pairs) cosines between the same tokens of two orders, a line for each token."""
+    colours = palette(theme)
+    shades = [
+        colours.query, colours.key, colours.value, colours.attention, colours.logits, colours.expert,
+        colours.ffn, colours.residual,
+    ]  # fmt: skip
+    figure = go.Figure()
+    for index, name in enumerate(names):
+        figure.add_scatter(
+            x=list(range(len(cosines))),
+            y=cosines[:, index].tolist(),
+            name=chart_text(name, 30),
+            mode="lines+markers",
+            line={"color": shades[index % len(shades)], "width": 2},
+            marker={"size": 5, "symbol": index % 6},
+            hovertemplate=f"{chart_text(name)} · {words['x']} %{{x}}: %{{y:.4f}}<extra></extra>",
+        )
+    figure.update_xaxes(title=words["x"])
+    figure.update_yaxes(title=words["y"], range=[min(0.0, float(cosines.min(initial=1.0)) - 0.05), 1.05])
+    return figure
+
+
+def alikeness_map(
+    shown: np.ndarray, cosines: np.ndarray, words: Words, theme: str | None = None
+) -> go.Figure:
+    """Cosines between learned position vectors. ``shown`` (n,): positions of the rows and columns."""
+    figure = go.Figure()
+    figure.add_heatmap(
+        z=cosines.tolist(),
+        customdata=[[[int(a), int(b)] for b in shown] for a in shown],
+        zmin=-1,
+        zmax=1,
+        colorscale=palette(theme).diverging_colorscale(),
+        hovertemplate="%{customdata[0]} · %{customdata[1]}: %{z:.3f}<extra></extra>",
+    )
+    step = max(1, len(shown) // 8)
+    ticks = list(range(0, len(shown), step))
+    for axis in (figure.update_xaxes, figure.update_yaxes):
+        axis(title=words["position"], tickvals=ticks, ticktext=[str(int(shown[i])) for i in ticks])
+    figure.update_yaxes(autorange="reversed")
+    return figure
