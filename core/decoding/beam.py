@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from core.decoding.sampling import log_softmax, top_ids
-from core.decoding.tree import Node, Tree
+from core.decoding.tree import Node, Step, Tree
 
 ScoreRule = Literal["sum", "mean", "length_penalty"]
 
@@ -81,11 +81,11 @@ class BeamStep:
     last: bool
 
 
-def beam_search(tree: Tree, settings: BeamSettings) -> Iterator[BeamStep]:
+def beam_search(tree: Tree, settings: BeamSettings, step: Step | None = None) -> Iterator[BeamStep]:
     """Search from the prompt, yielding after every step; close the generator to stop.
 
     The results are ``finished`` of the step that says ``last``. Costs at most ``width`` decode steps per
-    step.
+    step, each computed by ``step`` (the tree's own when None).
     """
     running: list[tuple[Node, float]] = [(tree.root, 0.0)]
     finished: tuple[Beam, ...] = ()
@@ -98,7 +98,7 @@ def beam_search(tree: Tree, settings: BeamSettings) -> Iterator[BeamStep]:
         going_on, dropped = open_beams[: settings.width], open_beams[settings.width :]
         pruned = (*dropped, *(beam for beam in rest if beam.end))
         last = not going_on or not _can_improve(going_on, finished, settings, index + 1)
-        kept = tuple(going_on) if last else tuple(_with_node(tree, beam) for beam in going_on)
+        kept = tuple(going_on) if last else tuple(_with_node(tree, beam, step) for beam in going_on)
         yield BeamStep(index, kept, pruned, newly, finished, last)
         if last:
             return
@@ -139,6 +139,6 @@ def _can_improve(
     return settings.score(going_on[0].log_probability, count) > finished[-1].score
 
 
-def _with_node(tree: Tree, beam: Beam) -> Beam:
-    node = tree.extend(beam.parent, beam.token_id)
+def _with_node(tree: Tree, beam: Beam, step: Step | None) -> Beam:
+    node = tree.extend(beam.parent, beam.token_id, step)
     return Beam(beam.parent, beam.token_id, beam.log_probability, beam.score, None, node)

@@ -120,11 +120,16 @@ class Run:
         params: SamplingParams | None = None,
         rules: StopRules | None = None,
         tokenise_s: float = 0.0,
+        tree: Tree | None = None,
     ) -> Run:
-        """Prefill the prompt. Raises UserError when it is empty. ``rules`` default to the model's own."""
+        """Prefill the prompt. Raises UserError when it is empty. ``rules`` default to the model's own.
+
+        With ``tree``, of the same prompt and engine, nothing is computed again: the run starts at its root.
+        """
         if not prompt_ids:
             raise UserError("There is nothing to read yet.", "Type a prompt of at least one token.")
-        tree = Tree(stepper, prompt_ids)
+        known = tree is not None and tree.stepper is stepper and tree.prompt_ids == tuple(prompt_ids)
+        tree = tree if tree is not None and known else Tree(stepper, prompt_ids)
         return cls(tree, params or SamplingParams(), rules or StopRules.of(stepper), tokenise_s)
 
     # -- where the run is ------------------------------------------------------------------------------
@@ -269,11 +274,20 @@ class Run:
         return twin
 
     def follow(self, token_ids: Sequence[int]) -> None:
-        """Go to the node at the end of this path from the prompt, forcing each token that this run lacks."""
+        """Go to the node at the end of this path from the prompt, forcing each token that this run lacks.
+
+        A token that the present settings once drew at this very place stays a drawn one. Raises UserError
+        beyond a limit; the cursor then stands at the last token within it.
+        """
         self._cursor = 0
         for index, token_id in enumerate(token_ids):
             if index < len(self._records) and self._records[index].token_id == token_id:
                 self._cursor += 1
+                continue
+            child = self.node.children.get(token_id)
+            known = child.record if child else None
+            if known is not None and not known.forced and known.params == self.params:
+                self.replay(token_id, known.params, known.how, known.u)
             else:
                 self.next(force=token_id)
 

@@ -8,6 +8,7 @@ two branches can share all nodes up to the place where they part.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,6 +19,13 @@ from core.decoding.sampling import log_softmax, rank_of, top_ids
 
 if TYPE_CHECKING:
     from core.decoding.run import StepRecord
+
+
+Step = Callable[[Any, int], Any]
+"""One decode step: (parent pass, token id) → pass. ``Stepper.step``, or the same with a lower priority."""
+
+READY_CACHES = 8
+"""Newest nodes that may keep a K/V cache at hand to go on from; older ones have theirs put together again."""
 
 
 class EnginePass(Protocol):
@@ -45,6 +53,7 @@ class Node:
         token_id: None for the root.
         engine_pass: the engine's pass; its logits are the prediction for the token after this one.
         children: by token id, in the order in which they were first visited.
+        number: 0 for the root, then in the order of computation: a name that stays while the tree grows.
         depth: tokens after the prompt.
         log_probability: the model's own log p (T = 1, nats) of this token after its parent; 0 for the root.
         cumulative_log_probability: sum of it from the root to here.
@@ -53,8 +62,11 @@ class Node:
         record: how it was chosen when first visited by a run; None when it was grown or searched.
     """
 
-    def __init__(self, parent: Node | None, token_id: int | None, engine_pass: Any) -> None:
+    def __init__(
+        self, parent: Node | None, token_id: int | None, engine_pass: Any, number: int = 0
+    ) -> None:
         self.parent = parent
+        self.number = number
         self.token_id = token_id
         self.engine_pass = engine_pass
         self.children: dict[int, Node] = {}
@@ -98,18 +110,41 @@ class Tree:
         self.stepper = stepper
         self.prompt_ids = tuple(int(token_id) for token_id in prompt_ids)
         self.root = Node(None, None, stepper.prefill(self.prompt_ids))
-        self.steps_computed = 0
+        self._by_number: list[Node] = [self.root]
+        self._ready: deque[Node] = deque()
         self._lock = threading.Lock()
 
-    def extend(self, node: Node, token_id: int) -> Node:
-        """Return the child of ``node`` for ``token_id``, computing it only when it is new."""
+    @property
+    def steps_computed(self) -> int:
+        return len(self._by_number) - 1
+
+    def extend(self, node: Node, token_id: int, step: Step | None = None) -> Node:
+        """Return the child of ``node`` for ``token_id``, computing it (by ``step``) only when it is new."""
         with self._lock:
             child = node.children.get(token_id)
             if child is None:
-                child = Node(node, token_id, self.stepper.step(node.engine_pass, token_id))
+                engine_pass = (step or self.stepper.step)(node.engine_pass, token_id)
+                child = Node(node, token_id, engine_pass, len(self._by_number))
                 node.children[token_id] = child
-                self.steps_computed += 1
+                self._by_number.append(child)
+                self._keep_ready(child)
             return child
+
+    def _keep_ready(self, node: Node) -> None:
+        """A leaf's cache weighs as much as its whole path; 200 of them would weigh more than the tree."""
+        self._ready.append(node)
+        if len(self._ready) > READY_CACHES:
+            old = self._ready.popleft().engine_pass
+            if getattr(old, "live_cache", None) is not None:
+                old.live_cache = None
+
+    def numbered(self, number: int) -> Node | None:
+        """The node with this number, if there is one."""
+        return self._by_number[number] if 0 <= number < len(self._by_number) else None
+
+    def in_order(self) -> list[Node]:
+        """Every node in the order of computation: parents before children, the root first."""
+        return list(self._by_number)
 
     def nodes(self) -> list[Node]:
         """Every node, parents before children, the root first."""
@@ -142,6 +177,7 @@ def grow(
     depth: int,
     end_ids: frozenset[int] = frozenset(),
     stop: Callable[[], bool] = lambda: False,
+    step: Step | None = None,
 ) -> Iterator[Growth]:
     """Add the ``top_k`` likeliest children of ``start``, their children, and so on, level by level to
     ``depth``.
@@ -160,7 +196,7 @@ def grow(
             for token_id in top_ids(parent.engine_pass.logits, top_k):
                 if stop():
                     return
-                child = tree.extend(parent, int(token_id))
+                child = tree.extend(parent, int(token_id), step)
                 next_level.append(child)
                 done += 1
                 yield Growth(done, total, child)

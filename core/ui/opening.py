@@ -62,8 +62,13 @@ def _start(session: Session, model: Any, tokens: runs.PromptTokens) -> None:
     ):
         bar = st.progress(0.0, label("shell", "repeating", count=steps)) if steps >= BAR_FROM else None
         session.run = runs.start(
-            model, tokens, session.link, lambda done: bar.progress(done / steps) if bar is not None else None
+            model,
+            tokens,
+            session.link,
+            lambda done: bar.progress(done / steps) if bar is not None else None,
+            session.kept_tree,
         )
+    session.kept_tree = None
     place.empty()
     session.run_of = session.request
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.decoding.run import Run, StopRules
+from core.decoding.tree import Tree
 from core.errors import UserError
 from core.ui.links import Link
 from core.ui.text import label
@@ -62,14 +63,20 @@ def check(link: Link, tokens: PromptTokens) -> None:
         )
 
 
-def start(model: Any, tokens: PromptTokens, link: Link, progress: Callable[[int], object]) -> Run:
+def start(
+    model: Any,
+    tokens: PromptTokens,
+    link: Link,
+    progress: Callable[[int], object],
+    tree: Tree | None = None,
+) -> Run:
     """Prefill, repeat the link's steps with its settings and its forced choices, and go to its place.
 
     ``progress`` is called with the number of steps done. A run that ends early (end of text) ends the
-    repeating.
+    repeating. What ``tree`` holds of this prompt is not computed again.
     """
     params, forced = link.params(), dict(link.taken)
-    run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens))
+    run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens), tree=tree)
     for index in range(min(link.step + link.ahead, link.tokens)):
         if run.stop_reason and index not in forced:
             break

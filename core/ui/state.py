@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.decoding.params import SamplingParams
 from core.decoding.run import Run
+from core.decoding.tree import Tree
 from core.ui import links
 from core.ui.links import Link
 
@@ -30,12 +31,16 @@ class Selection:
 
 @dataclass
 class Session:
-    """One learner's state. ``run_of`` is the request that ``run`` answers, to see when it is out of date."""
+    """One learner's state. ``run_of`` is the request that ``run`` answers, to see when it is out of date.
+
+    ``kept_tree``: what was computed for the present request by a run that was dropped.
+    """
 
     link: Link = field(default_factory=Link)
     refused: tuple[str, ...] = ()
     run: Run | None = None
     run_of: tuple[str, ...] | None = None
+    kept_tree: Tree | None = None
     asked_model: str | None = None
     several_lines: bool = False
     page: str | None = None
@@ -79,7 +84,10 @@ class Session:
         self.link = replace(self.link, position=None)
 
     def drop_run(self) -> None:
-        """Forget the run; the next page run starts it anew from the link."""
+        """Forget the run; the next page run starts it anew from the link, on the same tree where the
+        request is the same (so that back and forward in the browser lose no branch)."""
+        same = self.run is not None and self.run_of == self.request
+        self.kept_tree = self.run.tree if self.run is not None and same else None
         self.run, self.run_of = None, None
 
 
