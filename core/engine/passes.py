@@ -21,6 +21,7 @@ from core.engine import kv
 from core.engine.experiment import Experiment, applied
 from core.engine.head import Head
 from core.engine.roles import ModelRoles, out_features
+from core.engine.routing import Routing, RoutingWatch
 
 # Above this many logits (rows times vocabulary) a prefill keeps the last row only: 64M float32 are 256 MB.
 MAX_PREFILL_LOGITS = 64_000_000
@@ -74,6 +75,7 @@ class Pass:
         residuals: n_layers + 1 tensors (n, d_model): each block's input, then the last block's output.
         calls: how each block was called.
         kv: per layer the K and V columns that this pass added, (1, kv_heads, n, head_dim) each.
+        routing: what every router said and chose, ``None`` for a dense model.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Pass:
         self.kept_logits: np.ndarray | None = None  # see Head.remember
         self._norms: np.ndarray | None = None
         self.lens: dict[int, LensTop] = {}  # what each layer would predict, filled by Trace.lens_top
+        self.routing: Routing | None = None
         self.live_cache: Any = None  # the cache that the model left; moves on to the first child
 
     @property
@@ -195,7 +198,12 @@ def run_pass(
     start = parent.end if parent else 0
     rows = len(token_ids)
     keep = 0 if rows * out_features(roles.lm_head) <= MAX_PREFILL_LOGITS else 1
-    with torch.inference_mode(), _Recorder(roles) as seen, applied(experiment, roles, n_heads, start):
+    with (
+        torch.inference_mode(),
+        applied(experiment, roles, n_heads, start),
+        _Recorder(roles) as seen,
+        RoutingWatch(roles) as routers,  # after the experiment's own hooks: it sees what the experts got
+    ):
         began = time.perf_counter()
         output = hf_model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=keep)
         ended = time.perf_counter()
@@ -219,6 +227,7 @@ def run_pass(
         head,
         logit_rows=keep or rows,
     )
+    made.routing = routers.seen()
     made.live_cache = cache
     head.remember(made, output.logits[0, -1].numpy())
     return made

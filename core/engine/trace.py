@@ -12,6 +12,7 @@ from core.engine import kv
 from core.engine.layer_view import LayerView
 from core.engine.passes import LensTop, Pass
 from core.engine.replay import BlockRecord, replay_block
+from core.engine.routing import Routing, joined
 
 if TYPE_CHECKING:
     from core.engine.model import LoadedModel
@@ -54,6 +55,13 @@ class Trace:
         """Block ``layer`` replayed for all positions; repeated calls reuse the replays."""
         records = [self.record(p, layer) for p in self.passes]
         return LayerView(layer, records, self._model.run_experts)
+
+    def routing(self) -> Routing | None:
+        """What every router said and chose at every position, as noted in the passes themselves.
+
+        ``None`` for a dense model.
+        """
+        return joined([p.routing for p in self.passes])
 
     def final_norm(self) -> np.ndarray:
         """(T, d) what enters the LM head: the last block's output after the final norm."""

@@ -18,6 +18,20 @@ def test_every_entry_is_pinned_and_found_by_its_name() -> None:
         assert (spec.source == "gguf") == bool(spec.wheels) == (len(spec.gguf_sha256) == 64)
 
 
+def test_trained_mixtures_are_offered_with_their_size_and_not_fetched_by_a_link() -> None:
+    from core.lessons.calculators import preset
+    from core.ui.models import description, may_load
+
+    for name, key in (
+        ("ibm-granite/granite-3.1-1b-a400m-instruct", "granite-3.1-1b-a400m"),
+        ("allenai/OLMoE-1B-7B-0924-Instruct", "olmoe-1b-7b"),
+    ):
+        spec = catalogue.find(name)
+        assert spec.source == "hub" and spec.memory_bytes == 4 * preset(key).total
+        assert spec.download_bytes == 2 * preset(key).total and "GB" in description(name)
+        assert may_load(name) == catalogue.is_local(name)
+
+
 def test_the_parts_of_gemma_come_in_order() -> None:
     wheels = catalogue.find("gemma3-270m").wheels
     assert [wheel.requirement for wheel in wheels] == [
