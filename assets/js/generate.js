@@ -99,7 +99,7 @@ class Generate {
     this.waitingFor = kind
     this.lost = window.setTimeout(() => this.paintWith(() => this.settle()), LOST_AFTER_MS)
     this.emit("act", { kind, number: this.number, value, params: this.params })
-    this.paint()
+    this.paint(false)
     return true
   }
 
@@ -163,7 +163,8 @@ class Generate {
     then?.()
   }
 
-  paint() {
+  /** @param {boolean} [numbers] false while nothing but the controls can have changed */
+  paint(numbers = true) {
     const { header, params, element } = this
     if (!header || !params) return
     const labels = header.labels
@@ -186,7 +187,7 @@ class Generate {
       jump: (step) => this.jump(step),
       place: (position) => void this.send("place", position),
     })
-    this.paintNumbers(root)
+    if (numbers) this.paintNumbers(root)
   }
 
   /**
