@@ -29,7 +29,7 @@ def before_and_after(
             x=shares,
             orientation="h",
             name=labels[label],
-            marker={"color": colour, "pattern": {"shape": "" if label == "before" else "/"}},
+            marker={"color": colour},
             text=[percent(share) for share in shares],
             textposition="outside",
             cliponaxis=False,

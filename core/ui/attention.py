@@ -11,7 +11,7 @@ from core.charts.attention import before_and_after
 from core.charts.labels import percent
 from core.components.attention import all_heads, read_place
 from core.lessons.attention_experiment import Comparison, SwitchedOff, compare
-from core.lessons.attention_overview import overview
+from core.lessons.attention_overview import Overview, is_complete, overview
 from core.lessons.generate import name_of
 from core.ui.page import Page
 from core.ui.text import load
@@ -21,6 +21,7 @@ BUDGET_S = 0.25
 
 _OFF = "nt_attention_off"
 _MOVED = "nt_attention_moved"
+_GROWING = "nt_attention_growing"
 
 
 def on_place(page: Page) -> Any:
@@ -63,13 +64,28 @@ def tensors(page: Page, view: Any) -> None:
             page.tensor(f"{module}: {name}", array.shape, page.model.shape.dtype)
 
 
-@st.fragment
 def overview_part(page: Page) -> None:
-    """All heads; goes on until every layer is there, because the browser asks for more once it has drawn."""
-    if st.session_state.pop(_MOVED, False):
-        st.rerun()  # a head was opened: the whole page follows
+    """All heads. While layers are missing this is a fragment that goes on by itself, because the browser asks
+    for more once it has drawn some; complete, it is a plain part of the page: opening a head is one run."""
+    if is_complete(page.trace, page.model.shape.n_layers):
+        st.session_state.pop(_MOVED, None)
+        _overview(page, 0.0)
+    else:
+        _growing_overview(page)
+
+
+@st.fragment
+def _growing_overview(page: Page) -> None:
+    found = _overview(page, BUDGET_S)
+    opened = st.session_state.pop(_MOVED, False)
+    if opened or (found.complete and st.session_state.pop(_GROWING, False)):
+        st.rerun()
+    st.session_state[_GROWING] = not found.complete
+
+
+def _overview(page: Page, budget_s: float) -> Overview:
     shape = page.model.shape
-    found = overview(page.trace, shape.n_layers, shape.n_heads, BUDGET_S)
+    found = overview(page.trace, shape.n_layers, shape.n_heads, budget_s)
     page.section("all heads")
     all_heads(
         found,
@@ -79,6 +95,7 @@ def overview_part(page: Page) -> None:
         on_place=_moved(page),
         on_more=lambda _done: None,
     )
+    return found
 
 
 def _moved(page: Page) -> Any:
