@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -55,6 +56,14 @@ class Experiment:
     experts_forced: tuple[ForcedExpert, ...] = field(default=())
     experts_per_token: int | None = None
 
+    @cached_property
+    def neurons_by_layer(self) -> dict[int, list[int]]:
+        """``neurons_off`` by layer: there may be tens of thousands, and every block asks for its own."""
+        found: dict[int, list[int]] = {}
+        for layer, neuron in self.neurons_off:
+            found.setdefault(layer, []).append(neuron)
+        return found
+
     def is_empty(self) -> bool:
         """True when nothing is changed."""
         return all(not getattr(self, f.name) for f in fields(self))
@@ -88,7 +97,7 @@ def _block_hooks(
         handles.append(block.mlp.register_forward_hook(_zero_output))
     if layer in experiment.layers_off:
         handles.append(block.block.register_forward_hook(_pass_through, with_kwargs=True))
-    neurons = [neuron for at, neuron in experiment.neurons_off if at == layer]
+    neurons = experiment.neurons_by_layer.get(layer)
     if neurons and block.down_proj is not None:
         handles.append(block.down_proj.register_forward_pre_hook(_zero_columns(neurons)))
     if block.router is not None:

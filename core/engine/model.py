@@ -204,6 +204,17 @@ class LoadedModel:
         parameters = dict(self.roles.blocks[layer].block.named_parameters())
         return parameters[part].detach().float().numpy()
 
+    def down_weight(self, layer: int) -> np.ndarray | None:
+        """(d, F) the last matrix of a dense feed-forward part: column n is what neuron n adds per unit.
+
+        ``None`` where the layer is a Mixture of Experts.
+        """
+        down: Any = self.roles.blocks[layer].down_proj
+        if down is None:
+            return None
+        matrix = down.weight.detach().float().numpy()
+        return matrix if isinstance(down, torch.nn.Linear) else matrix.T
+
     def block_structure(self, layer: int) -> list[tuple[str, str]]:
         """(name, class name) of every submodule of a block, in the order of registration."""
         modules = self.roles.blocks[layer].block.named_modules()
