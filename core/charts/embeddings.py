@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import plotly.graph_objects as go
 
@@ -11,9 +12,10 @@ from core.charts.palette import palette, with_alpha
 from core.lessons.embeddings import TokenMap
 
 
+@lru_cache(maxsize=64)
 def token_map(
     found: TokenMap,
-    texts: Sequence[str],
+    texts: tuple[str, ...],
     chosen: int,
     axes: tuple[str, str],
     legend: tuple[str, str],
@@ -22,6 +24,7 @@ def token_map(
     """Prompt tokens as named dots, their neighbours as small ones joined to them.
 
     ``chosen``: the token id whose neighbours are named as well. ``legend``: names of the two kinds of dots.
+    The same arguments give the same figure, which is not to be changed.
     """
     colours = palette(theme)
     names = [chart_text(text) for text in texts]

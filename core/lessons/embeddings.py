@@ -16,6 +16,7 @@ SHOWN_ROWS = 24
 MAP_TOKENS = 16
 MAP_NEIGHBOURS = 5
 _KEPT_LOOKUPS = 4096
+_KEPT_SUMS = 256
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Sum:
     without_inputs: list[Neighbour]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TokenMap:
     """A projection of n rows of E, each made one long, to two directions (principal components).
 
@@ -170,10 +171,27 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 def add_up(model: Any, plus: int, minus: int, plus_too: int, count: int) -> Sum:
     """``plus`` − ``minus`` + ``plus_too`` as rows of E, and the tokens nearest to it (Mikolov et al.
     2013)."""
-    a, b, c = model.embedding_rows([plus, minus, plus_too])
-    vector = a - b + c
-    inputs = (plus, minus, plus_too)
-    return Sum(vector, nearest(model, vector, count), nearest(model, vector, count, inputs))
+    kept = _SUMS.setdefault(model, {})
+    key = (plus, minus, plus_too, count)
+    if key not in kept:
+        if len(kept) >= _KEPT_SUMS:
+            kept.clear()
+        a, b, c = model.embedding_rows(key[:3])
+        near = nearest(model, a - b + c, count + 3)
+        others = [one for one in near if one.token_id not in key[:3]]
+        kept[key] = Sum(a - b + c, near[:count], others[:count])
+    return kept[key]
+
+
+def named_weight(model: Any, role: str) -> tuple[str, tuple[int, ...]] | None:
+    """Name and shape of the first weight outside the blocks with this role; None when there is none."""
+    kept = _NAMED.get(model)
+    if kept is None:
+        kept = _NAMED[model] = {}
+        for row in model.parameters():
+            if row.layer is None:
+                kept.setdefault(row.role, (row.name, row.shape))
+    return kept.get(role)
 
 
 def map_tokens(token_ids: Sequence[int], position: int, limit: int = MAP_TOKENS) -> list[int]:
@@ -275,4 +293,6 @@ def principal_plane(rows: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
 
 _NORMS: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()
 _LOOKUPS: WeakKeyDictionary[Any, dict[tuple[int, int], list[Neighbour]]] = WeakKeyDictionary()
+_SUMS: WeakKeyDictionary[Any, dict[tuple[int, int, int, int], Sum]] = WeakKeyDictionary()
+_NAMED: WeakKeyDictionary[Any, dict[str, tuple[str, tuple[int, ...]]]] = WeakKeyDictionary()
 _MAPS: WeakKeyDictionary[Any, dict[tuple[tuple[int, ...], int], TokenMap]] = WeakKeyDictionary()

@@ -94,6 +94,16 @@ def grid(trace: Any, wanted: LensPlan, budget_s: float, k: int = TOP_K) -> LensG
     return LensGrid(wanted, ids, probabilities)
 
 
+def end_error(trace: Any) -> float:
+    """Largest difference between the lens after the last layer and the logits of the pass, at the end."""
+    if trace.tip not in _END_ERRORS:
+        own = trace.tip.logits
+        rows = len(trace.tip.residuals) - 1
+        lens_logits = trace.lens(rows, [trace.n_positions - 1])[0]
+        _END_ERRORS[trace.tip] = float(np.abs(lens_logits - own).max())
+    return _END_ERRORS[trace.tip]
+
+
 def top_of(logits: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """(n, V) logits to the ids and probabilities (n, k) of the likeliest, by a softmax over all V."""
     k = min(k, logits.shape[1])
@@ -151,6 +161,7 @@ def _kept(trace: Any) -> dict[tuple[int, Sequence[int]], tuple[np.ndarray, np.nd
     return _CELLS.setdefault(trace.tip, {})
 
 
+_END_ERRORS: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 _CELLS: WeakKeyDictionary[Any, dict[tuple[int, Sequence[int]], tuple[np.ndarray, np.ndarray]]] = (
     WeakKeyDictionary()
 )

@@ -31,17 +31,10 @@ def labels() -> dict[str, str]:
     return load("embeddings").labels
 
 
-def weight(page: Page, role: str) -> tuple[str, tuple[int, ...]] | None:
-    """Name and shape of the one weight with this role, None when the model has none of its own."""
-    rows = [row for row in page.model.parameters() if row.role == role]
-    matrix = [row for row in rows if len(row.shape) == 2] or rows
-    return (matrix[0].name, matrix[0].shape) if matrix else None
-
-
 def rows_section(page: Page) -> None:
     """The looked-up rows as stripes, and that they are what enters the first block."""
     shape, at = page.model.shape, page.selection.position
-    ids, name = page.trace.token_ids, weight(page, "embedding")
+    ids, name = page.trace.token_ids, lesson.named_weight(page.model, "embedding")
     st.markdown(page.label("rows_shape", vocabulary=f"{shape.vocab_size:,}", width=f"{shape.d_model:,}"))
     positions = lesson.window(page.trace.n_positions, at)
     found = lesson.lookup(page.model, ids, positions)
@@ -55,7 +48,7 @@ def rows_section(page: Page) -> None:
     made = lesson.entry(page.model, page.trace, at)
     _entry(page, made, at)
     if name:
-        page.tensor(f"{name[0]}", name[1], shape.dtype)
+        page.tensor(name[0], name[1], shape.dtype)
     page.check("check_entry", made.error, TOLERANCE * max(1.0, float(np.abs(made.block_input).max())))
 
 
@@ -130,7 +123,7 @@ def map_section(page: Page) -> None:
     chosen = page.selection.position
     wanted = lesson.map_tokens(page.trace.token_ids, chosen)
     found = lesson.token_map(page.model, wanted)
-    texts = [name_of(codec, token_id) for token_id in found.token_ids]
+    texts = tuple(name_of(codec, token_id) for token_id in found.token_ids)
     x, y = found.explained
     distinct = len(set(page.trace.token_ids))
     if len(wanted) < distinct:
@@ -209,9 +202,9 @@ def sum_section(page: Page) -> None:
 
 def tied_section(page: Page) -> None:
     """Whether the LM head is the same matrix."""
-    shape, head = page.model.shape, weight(page, "lm_head")
+    shape = page.model.shape
     st.markdown(page.label("tied" if shape.tied_embeddings else "untied"))
-    name = weight(page, "embedding") if shape.tied_embeddings else head
+    name = lesson.named_weight(page.model, "embedding" if shape.tied_embeddings else "lm_head")
     if name:
         page.tensor(name[0], name[1], shape.dtype)
 

@@ -11,7 +11,7 @@ import streamlit as st
 from core.components.embeddings import vector_parts
 from core.components.output import dot_products, hidden_states, lens_view, logits_view
 from core.lessons import lens, output
-from core.lessons.embeddings import find_token, window
+from core.lessons.embeddings import find_token, named_weight, window
 from core.lessons.generate import name_of
 from core.ui.page import Page
 from core.ui.text import load
@@ -77,9 +77,9 @@ def norm_section(page: Page) -> output.FinalNorm:
         page.formula("layer norm", mean=made.mean, square=made.mean_square, divisor=made.divisor)
     else:
         page.formula("rms norm", square=made.mean_square, divisor=made.divisor, width=made.hidden.size)
-    weight = next((row for row in page.model.parameters() if row.role == "norm" and row.layer is None), None)
+    weight = named_weight(page.model, "norm")
     if weight:
-        page.tensor(weight.name, weight.shape, page.model.shape.dtype)
+        page.tensor(*weight, page.model.shape.dtype)
     page.check("check_norm", made.error, NORM_TOLERANCE * max(1.0, float(np.abs(made.normed).max())))
     return made
 
@@ -111,10 +111,9 @@ def head_section(page: Page, normed: np.ndarray, logits: np.ndarray) -> None:
         st.markdown(page.label("head_steps", factor=f"{steps.factor:.4g}", cap=steps.cap or "–"))
     at = found.token_ids.index(chosen)
     page.formula("dot", dot=float(found.dots[at]), width=shape.d_model, logit=float(found.logits[at]))
-    role = "embedding" if shape.tied_embeddings else "lm_head"
-    weight = next((row for row in page.model.parameters() if row.role == role and len(row.shape) == 2), None)
+    weight = named_weight(page.model, "embedding" if shape.tied_embeddings else "lm_head")
     if weight:
-        page.tensor(weight.name, weight.shape, shape.dtype)
+        page.tensor(*weight, shape.dtype)
         st.caption(page.label("head_tied" if shape.tied_embeddings else "head_untied"))
     page.check("check_dot", found.error, LOGIT_TOLERANCE)
 
@@ -177,9 +176,7 @@ def lens_section(page: Page) -> None:
 
 def lens_check(page: Page) -> None:
     """The last row of the lens against the logits that the run was made with."""
-    last = page.trace.n_positions - 1
-    ours = page.trace.lens(page.model.shape.n_layers, [last])[0]
-    page.check("check_lens", float(np.abs(ours - page.run.tip.logits).max()), LOGIT_TOLERANCE)
+    page.check("check_lens", lens.end_error(page.trace), LOGIT_TOLERANCE)
 
 
 def looked_at(logits: np.ndarray) -> int:

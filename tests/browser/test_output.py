@@ -19,7 +19,7 @@ def test_the_lens_fills_by_itself_and_the_constant_moves_nothing(view: View) -> 
     grid = page.locator(".nt-out-scroll")
     grid.focus()
     page.keyboard.press("PageUp")
-    expect(said).to_contain_text("After the last layer, the model's own, at ·is (position 4): ·Paris 77")
+    expect(said).to_contain_text("After the last layer, the model's own, at “·is” (position 4): “·Paris” 77")
     view.ready()
     assert "layer=29" in page.url
 

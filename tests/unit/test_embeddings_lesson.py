@@ -137,9 +137,18 @@ def test_the_map_takes_the_distinct_tokens_around_the_chosen_place() -> None:
 
 def test_token_text_is_literal_in_the_figure(model: LoadedModel) -> None:
     made = lesson.token_map(model, (17,), each=1)
-    figure = token_map_figure(made, ["<b>$x$</b>", "a b"], 17, ("x", "y"), ("own", "near"))
+    figure = token_map_figure(made, ("<b>$x$</b>", "a b"), 17, ("x", "y"), ("own", "near"))
     written = str(figure.to_dict())
     assert "<b>" not in written and "&lt;b&gt;" in written and "a·b" in written
+
+
+def test_the_weights_that_are_named_are_the_models_own(model: LoadedModel) -> None:
+    weights = dict(model.hf_model.named_parameters())
+    for role in ("embedding", "lm_head", "norm"):
+        named = lesson.named_weight(model, role)
+        assert named is not None and tuple(weights[named[0]].shape) == named[1]
+    assert lesson.named_weight(model, "norm") == ("model.norm.weight", (48,))
+    assert lesson.named_weight(model, "router") is None
 
 
 def test_a_word_is_found_with_its_space_first(codec: TextCodec) -> None:

@@ -115,6 +115,7 @@ def test_the_last_row_of_the_lens_is_the_models_own_prediction(model: LoadedMode
     logits = trace.passes[-1].logits
     own = np.exp(logits.astype(np.float64) - logits.max())
     assert grid.ids[-1, -1, 0] == logits.argmax()
+    assert lens.end_error(trace) < 1e-3
     assert grid.probabilities[-1, -1, 0] == pytest.approx(own.max() / own.sum(), abs=1e-5)
 
 

@@ -199,7 +199,7 @@ function words(m, row, column) {
   const { labels, rows, layers, positions, texts } = m.header
   const where = rows[row] === 0 ? labels.lens_at_start : rows[row] === layers ? labels.lens_at_end : fill(labels.lens_at_layer, { layer: rows[row] - 1 })
   const found = guesses(m, row, column)
-  const list = found.map((guess) => `${visible(guess.text)} ${percent(guess.probability)}`).join(" · ")
+  const list = found.map((guess) => `“${visible(guess.text)}” ${percent(guess.probability)}`).join(", ")
   return fill(labels.lens_said, { where, token: visible(texts[column]), position: positions[column], list: list || labels.lens_unknown })
 }
 
@@ -228,7 +228,7 @@ function point(root, m, canvas, tip, event) {
   if (event.pointerType === "touch") return
   under(m, canvas, event, (row, column) => {
     tip.hidden = false
-    tip.textContent = words(m, row, column).replaceAll(" · ", "\n")
+    tip.textContent = words(m, row, column).replaceAll(", “", "\n“")
     const box = root.getBoundingClientRect()
     const left = Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 4)
     set(tip, { style: { left: `${Math.max(0, left)}px`, top: `${event.clientY - box.top + 16}px` } })

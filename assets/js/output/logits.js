@@ -9,7 +9,7 @@ import { fill, percent, whole } from "../generate/format.js"
 import { histogram, largestDifference, range, softmax } from "./numbers.js"
 
 const BINS = 90
-const REACH = 15 // the constant goes from −REACH to REACH
+const REACH = 10 // the constant goes from −REACH to REACH
 const SHOWN = 10
 const HEIGHT = 170
 const FOOT = 22
