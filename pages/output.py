@@ -11,6 +11,7 @@ from core.ui.output import (
     lens_section,
     logits_section,
     norm_section,
+    place_line,
 )
 from core.ui.page import Try, open_page
 
@@ -30,6 +31,7 @@ page.section("lens")
 st.fragment(lens_section)(page)
 lens_check(page)
 page.section("norm")
+place_line(page)
 norm = norm_section(page)
 logits = logits_of(page.model, page.trace, page.selection.position)
 page.section("head")

@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from core.lessons.generate import name_of
+
 SHOWN_ROWS = 24
 MAP_TOKENS = 16
 MAP_NEIGHBOURS = 5
@@ -211,6 +213,15 @@ def token_map(model: Any, token_ids: Sequence[int], each: int = MAP_NEIGHBOURS) 
             kept.clear()
         kept[key] = _project(model, tuple(token_ids), each)
     return kept[key]
+
+
+def token_name(codec: Any, token_id: int) -> str:
+    """The text of one token; bytes that are no character on their own as ``⟨F0 9F⟩``.
+
+    Their space is a thin one, so that it is not taken for a space of the token's own.
+    """
+    name = name_of(codec, token_id)
+    return name if codec.piece(token_id).valid else name.replace(" ", "\u2009")
 
 
 def find_token(codec: Any, text: str) -> Found | None:

@@ -12,7 +12,6 @@ from core.charts.embeddings import token_map
 from core.charts.labels import visible
 from core.components.embeddings import neighbour_lists, stripe_rows, vector_parts
 from core.lessons import embeddings as lesson
-from core.lessons.generate import name_of
 from core.ui.page import Page
 from core.ui.text import literal, load
 
@@ -97,7 +96,7 @@ def neighbours_section(page: Page) -> None:
         st.caption(page.label("typed_cut", count=len(found.token_ids), token=shown(codec, token_id)))
     neighbour_lists(
         "nt_embedding_near",
-        [(page.label("near_title", token=visible(name_of(codec, token_id)), id=token_id), near)],
+        [(page.label("near_title", token=visible(lesson.token_name(codec, token_id)), id=token_id), near)],
         names(codec, [one.token_id for one in near]),
         notes={},
         labels=labels(),
@@ -123,7 +122,7 @@ def map_section(page: Page) -> None:
     chosen = page.selection.position
     wanted = lesson.map_tokens(page.trace.token_ids, chosen)
     found = lesson.token_map(page.model, wanted)
-    texts = tuple(name_of(codec, token_id) for token_id in found.token_ids)
+    texts = tuple(lesson.token_name(codec, token_id) for token_id in found.token_ids)
     x, y = found.explained
     distinct = len(set(page.trace.token_ids))
     if len(wanted) < distinct:
@@ -211,12 +210,12 @@ def tied_section(page: Page) -> None:
 
 def names(codec: Any, token_ids: Sequence[int]) -> Mapping[int, str]:
     """The text of each token."""
-    return {token_id: name_of(codec, token_id) for token_id in token_ids}
+    return {token_id: lesson.token_name(codec, token_id) for token_id in token_ids}
 
 
 def shown(codec: Any, token_id: int) -> str:
     """A token for Markdown: its text as it is, in quotation marks."""
-    return f"“{literal(visible(name_of(codec, token_id)))}”"
+    return f"“{literal(visible(lesson.token_name(codec, token_id)))}”"
 
 
 def _check_cosines(page: Page, label: str, vector: np.ndarray, near: Sequence[lesson.Neighbour]) -> None:
@@ -240,7 +239,7 @@ def _look(codec: Any, payload: Any) -> None:
     """Make a neighbour the token that is looked up: by its text where that finds it, else by its id."""
     token_id = _whole(payload, "id")
     if token_id is not None:
-        text = name_of(codec, token_id)
+        text = lesson.token_name(codec, token_id)
         found = lesson.find_token(codec, text)
         same = found is not None and found.token_ids == (token_id,)
         st.session_state[TYPED] = text if same else f"#{token_id}"

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.charts.labels import visible
 from core.components.embeddings import vector_parts
 from core.components.output import dot_products, hidden_states, lens_view, logits_view
 from core.lessons import lens, output
-from core.lessons.embeddings import find_token, named_weight, window
-from core.lessons.generate import name_of
+from core.lessons.embeddings import find_token, named_weight, token_name, window
 from core.ui.page import Page
-from core.ui.text import load
+from core.ui.text import literal, load
 
 TYPED = "nt_output_typed"
 _LOOKED = "nt_output_looked"
@@ -55,6 +55,13 @@ def _use(position: int, prompt_length: int, count: int) -> str:
     if position == count - 1:
         return "hidden_last"
     return "hidden_other" if position < prompt_length - 1 else "hidden_used"
+
+
+def place_line(page: Page) -> None:
+    """Which position the rest of the page is about, and whether its prediction is used."""
+    at, count = page.selection.position, page.trace.n_positions
+    use = _use(at, len(page.run.prompt_ids), count).removeprefix("hidden_")
+    st.markdown(page.label(f"place_{use}", token=literal(visible(page.tokens[at])), position=at))
 
 
 def norm_section(page: Page) -> output.FinalNorm:
@@ -104,7 +111,7 @@ def head_section(page: Page, normed: np.ndarray, logits: np.ndarray) -> None:
         if len(typed.token_ids) > 1:
             st.caption(page.label("typed_cut", count=len(typed.token_ids)))
     found = output.dots(page.model, normed, logits, list(dict.fromkeys(wanted)))
-    texts = [name_of(codec, token_id) for token_id in found.token_ids]
+    texts = [token_name(codec, token_id) for token_id in found.token_ids]
     dot_products(found, texts, normed.astype(np.float32), token_id=chosen, labels=labels())
     steps = output.head_steps(page.model)
     if not steps.plain:
@@ -124,7 +131,7 @@ def logits_section(page: Page, logits: np.ndarray) -> None:
     highest, lowest = output.edges(logits)
     logits_view(
         logits,
-        {token_id: name_of(codec, token_id) for token_id in {*highest, *lowest, looked}},
+        {token_id: token_name(codec, token_id) for token_id in {*highest, *lowest, looked}},
         highest=highest,
         lowest=lowest,
         token_id=looked,
@@ -154,7 +161,7 @@ def lens_section(page: Page) -> None:
     lens_view(
         grid,
         [page.tokens[position] for position in wanted.positions],
-        {token_id: name_of(page.model.codec, token_id) for token_id in known},
+        {token_id: token_name(page.model.codec, token_id) for token_id in known},
         layer=place.layer,
         position=place.position,
         n_layers=shape.n_layers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -78,11 +79,12 @@ def test_a_typed_token_is_worked_out_until_another_place_is_chosen(monkeypatch: 
 def test_the_lens_computes_only_when_the_browser_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     budgets: list[float] = []
     real = output.lens.grid
-    monkeypatch.setattr(
-        output.lens,
-        "grid",
-        lambda trace, wanted, budget: budgets.append(budget) or real(trace, wanted, budget),
-    )
+
+    def watched(trace: Any, wanted: Any, budget_s: float) -> Any:
+        budgets.append(budget_s)
+        return real(trace, wanted, budget_s)
+
+    monkeypatch.setattr(output.lens, "grid", watched)
     app = opened("llama", monkeypatch)
     app.session_state["nt_output_work"] = True
     app.run()
