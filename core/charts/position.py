@@ -35,31 +35,36 @@ def distance_lines(found: ByDistance, words: Words, theme: str | None = None) ->
     )  # fmt: skip
     figure.update_xaxes(title=words["x"])
     figure.update_yaxes(title=words["y"])
+    figure.update_layout(legend={"y": 1.0, "yanchor": "bottom"})
     return figure
 
 
 def order_lines(
-    cosines: np.ndarray, names: Sequence[str], words: Words, theme: str | None = None
+    cosines: np.ndarray, names: Sequence[tuple[str, str]], words: Words, theme: str | None = None
 ) -> go.Figure:
-    """(n_layers + 1, pairs) cosines between the same tokens of two orders, a line for each token."""
+    """(n_layers + 1, pairs) cosines between the same tokens of two orders, a line for each token.
+
+    ``names``: a token's text, which is shown literally, and a note in our own words.
+    """
     colours = palette(theme)
     shades = [
         colours.query, colours.key, colours.value, colours.attention, colours.logits, colours.expert,
         colours.ffn, colours.residual,
     ]  # fmt: skip
     figure = go.Figure()
-    for index, name in enumerate(names):
+    for index, (token, note) in enumerate(names):
         figure.add_scatter(
             x=list(range(len(cosines))),
             y=cosines[:, index].tolist(),
-            name=chart_text(name, 30),
+            name=f"{chart_text(token)} {note}",
             mode="lines+markers",
             line={"color": shades[index % len(shades)], "width": 2},
             marker={"size": 5, "symbol": index % 6},
-            hovertemplate=f"{chart_text(name)} · {words['x']} %{{x}}: %{{y:.4f}}<extra></extra>",
+            hovertemplate=f"{chart_text(token)} · {words['x']} %{{x}}: %{{y:.4f}}<extra></extra>",
         )
     figure.update_xaxes(title=words["x"])
-    figure.update_yaxes(title=words["y"], range=[min(0.0, float(cosines.min(initial=1.0)) - 0.05), 1.05])
+    figure.update_yaxes(title=words["y"], range=[float(cosines.min(initial=0.9)) - 0.05, 1.03])
+    figure.update_layout(legend={"y": 1.0, "yanchor": "bottom"})
     return figure
 
 

@@ -97,8 +97,8 @@ class Orders:
     """Two orders of words as two runs of their own.
 
     ``pairs``: (position in A, position in B) of the same tokens; ``cosines`` (n_layers + 1, pairs): the
-    cosine between their two vectors in the residual stream, row 0 before the first block. ``top``: for A and B
-    the likeliest next tokens (id, probability).
+    cosine between their two vectors in the residual stream, row 0 before the first block. ``top``: for A and
+    B the likeliest next tokens (id, probability).
     """
 
     ids: tuple[tuple[int, ...], tuple[int, ...]]

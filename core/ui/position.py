@@ -172,16 +172,19 @@ def orders_section(page: Page) -> None:
         return
     if len(found.pairs) < max(len(ids[0]), len(ids[1])):
         st.caption(page.label("orders_alone"))
-    titles = [
-        f"{tokens[0][a]} {page.label('order_moved', a=a, b=b) if a != b else page.label('order_same', a=a)}"
+    names_of = [
+        (tokens[0][a], page.label("order_same", a=a) if a == b else page.label("order_moved", a=a, b=b))
         for a, b in found.pairs
     ]
     words = {"x": page.label("layer_axis"), "y": page.label("cosine_axis")}
     page.figure(
-        order_lines(found.cosines, titles, words, page.theme),
+        order_lines(found.cosines, names_of, words, page.theme),
         "orders",
         alt=page.label("orders_alt", count=len(found.pairs)),
-        csv=(("layer", *titles), [[layer, *row] for layer, row in enumerate(found.cosines.tolist())]),
+        csv=(
+            ("layer", *(" ".join(name) for name in names_of)),
+            [[layer, *row] for layer, row in enumerate(found.cosines.tolist())],
+        ),
         height=340,
     )
     same = float(np.abs(found.cosines[0] - 1).max())
