@@ -30,6 +30,7 @@ export class State {
     /** @type {any} */ this.labels = {}
     /** @type {import("./attention/numbers.js").Head} */ this.head = /** @type {any} */ (null)
     /** @type {any} */ this.tables = null
+    /** @type {ArrayLike<number>[]} */ this.values = []
     /** @type {any} */ this.row = null
     /** @type {any} */ this.colours = null
     /** @type {[number, number, number][]} */ this.ramp = []
@@ -58,7 +59,9 @@ export class State {
     const sameText = this.header && this.header.tokens.join("\0") === header.tokens.join("\0")
     Object.assign(this, { header, arrays, labels: header.labels })
     this.head = headOf(header, arrays)
-    this.tables = tables(this.head)
+    const values = [arrays.q, arrays.k, arrays.first]
+    if (!this.tables || !values.every((array, i) => same(array, this.values[i]))) this.tables = tables(this.head)
+    this.values = values
     const place = { layer: header.layer, head: header.head, position: header.position, ...this.untold }
     if (!sameText) Object.assign(this, { scrolled: -1, keyChosen: false, asked: 0 })
     this.asked = Math.min(this.asked, header.names.length - 1)
@@ -167,6 +170,16 @@ export class State {
     const left = Math.min(event.clientX - box.left + 14, box.width - tip.offsetWidth - 4)
     set(tip, { style: { left: `${Math.max(0, left)}px`, top: `${event.clientY - box.top + 18}px` } })
   }
+}
+
+/**
+ * @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b
+ */
+function same(a, b) {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }
 
 /** @param {Float64Array} weights */

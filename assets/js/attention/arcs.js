@@ -20,12 +20,15 @@ export function renderArcs(panel, s) {
   set(strip, { "aria-label": labels.query_title, onkeydown: (/** @type {KeyboardEvent} */ event) => keys(event, s, strip) })
   while (strip.children.length > header.tokens.length) strip.lastElementChild?.remove()
   header.tokens.forEach((/** @type {string} */ text, /** @type {number} */ at) => {
-    const button = strip.children[at] ?? strip.appendChild(h("button", { class: "nta-token nt-mono", role: "option" }))
+    const button = strip.children[at] ?? strip.appendChild(h("button", { class: "nta-token nt-mono", role: "option", type: "button" }))
     const weight = s.row.weights[at]
     const words = token(text, 12)
+    const state = `${words}|${weight.toFixed(4)}|${at === query}|${at > query}|${at === s.key}`
+    if (button.getAttribute("data-state") === state) return // most of a long text does not change
+    button.setAttribute("data-state", state)
     if (button.textContent !== words) button.textContent = words
     set(button, {
-      type: "button", tabindex: at === query ? "0" : "-1", "aria-selected": String(at === query),
+      tabindex: at === query ? "0" : "-1", "aria-selected": String(at === query),
       class: `nta-token nt-mono${at === query ? " query" : ""}${at > query ? " later" : ""}${at === s.key ? " picked" : ""}`,
       title: fill(at > query ? labels.token_later : labels.token_tip, { token: words, position: at, weight: percent(weight) }),
       onclick: () => s.choose({ position: at }),

@@ -18,7 +18,7 @@ export const KINDS = ["before", "after", "weights"]
  */
 export function renderTriangles(panel, s) {
   const row = part(panel, "row", () => h("div", { class: "nta-triangles" }))
-  s.top = largest(s.tables.scores)
+  s.top = s.tables.top ??= largest(s.tables.scores)
   for (const kind of KINDS) {
     const box = part(row, kind, () => h("figure", { class: "nta-triangle" }))
     const title = part(box, "title", () => h("figcaption"))
@@ -68,12 +68,8 @@ function paint(canvas, s, kind) {
   const side = cell * total
   const ctx = context(canvas, left + side + right, top + side + 2)
   const weights = kind === "weights"
-  const shades = new Uint8Array(total * total)
-  for (let i = 0; i < shades.length; i++) {
-    shades[i] = weights ? 255 * Math.sqrt(s.tables.weights[i]) : 127.5 + (127.5 * s.tables.scores[i]) / s.top
-  }
   ctx.imageSmoothingEnabled = cell < 1
-  ctx.drawImage(bitmap(shades, total, total, weights ? s.ramp : s.diverging), left, top, side, side)
+  ctx.drawImage(picture(s, weights), left, top, side, side)
   if (kind !== "before") hatch(ctx, s, left, top, cell)
   if (cell >= 8) grid(ctx, total, left, top, cell, colours.paper)
   if (named) names(ctx, s, left, top, cell)
@@ -83,6 +79,25 @@ function paint(canvas, s, kind) {
   ctx.strokeRect(left - 1, top + s.query * cell - 1, side + 2, Math.max(cell, 2) + 2)
   ctx.strokeStyle = colours.key
   ctx.strokeRect(left + s.key * cell - 1, top + s.query * cell - 1, Math.max(cell, 3) + 2, Math.max(cell, 3) + 2)
+}
+
+/**
+ * The table's pixels: made once for a head and a theme, not again for each chosen cell.
+ * @param {import("../attention.js").State} s
+ * @param {boolean} weights
+ */
+function picture(s, weights) {
+  const name = `${weights ? "weights" : "scores"} ${s.colours.ramp} ${s.colours.diverging}`
+  s.tables.pictures ??= new Map()
+  if (!s.tables.pictures.has(name)) {
+    const total = s.head.total
+    const shades = new Uint8Array(total * total)
+    for (let i = 0; i < shades.length; i++) {
+      shades[i] = weights ? 255 * Math.sqrt(s.tables.weights[i]) : 127.5 + (127.5 * s.tables.scores[i]) / s.top
+    }
+    s.tables.pictures.set(name, bitmap(shades, total, total, weights ? s.ramp : s.diverging))
+  }
+  return s.tables.pictures.get(name)
 }
 
 /**
@@ -96,10 +111,15 @@ function paint(canvas, s, kind) {
 function hatch(ctx, s, left, top, cell) {
   const { head, colours } = s
   const area = new Path2D()
+  const right = left + head.total * cell
+  area.moveTo(right, top)
   for (let query = 0; query < head.total; query++) {
-    const y = top + query * cell
-    area.rect(left + (query + 1) * cell, y, (head.total - 1 - query) * cell, cell)
-    area.rect(left, y, head.first[query] * cell, cell)
+    area.lineTo(left + (query + 1) * cell, top + query * cell)
+    area.lineTo(left + (query + 1) * cell, top + (query + 1) * cell)
+  }
+  area.closePath()
+  for (let query = 0; query < head.total; query++) {
+    if (head.first[query]) area.rect(left, top + query * cell, head.first[query] * cell, cell)
   }
   ctx.fillStyle = colours.surface
   ctx.fill(area)
