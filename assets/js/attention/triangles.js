@@ -38,6 +38,9 @@ export function renderTriangles(panel, s) {
     })
     legend(part(box, "legend", () => h("div", { class: "nta-legend nt-muted" })), s, kind)
   }
+  const note = part(panel, "blend", () => h("p", { class: "nt-muted nta-note" }))
+  note.textContent = s.labels.triangle_blend
+  note.hidden = measures(s, row.clientWidth / 3 - 20).cell >= 1
   // Only now do all three share the row, so only now is their width known.
   for (const canvas of row.querySelectorAll("canvas")) paint(canvas, s, canvas.closest(".nta-frame")?.getAttribute("data-kind") ?? "")
 }
