@@ -83,11 +83,26 @@ def _question(page: Page) -> Question:
             page.label("fact"),
             [*found, page.label("own")],
             key=_FACT,
+            persist_state="session",
             on_change=lambda: _take_fact(st.session_state[_FACT]),
         )
     with right:
-        st.text_input(page.label("answer"), key=_ANSWER, max_chars=60, on_change=_own, args=(page,))
-    st.text_area(page.label("wordings"), key=_WORDINGS, height=190, on_change=_own, args=(page,))
+        st.text_input(
+            page.label("answer"),
+            key=_ANSWER,
+            persist_state="session",
+            max_chars=60,
+            on_change=_own,
+            args=(page,),
+        )
+    st.text_area(
+        page.label("wordings"),
+        key=_WORDINGS,
+        persist_state="session",
+        height=190,
+        on_change=_own,
+        args=(page,),
+    )
     wordings = [line.replace("\\n", "\n") for line in st.session_state[_WORDINGS].split("\n")]
     asked = lesson.question(page.model.codec, wordings, st.session_state[_ANSWER])
     name = literal(name_of(page.model.codec, asked.answer_id).replace(" ", "·"))
@@ -132,6 +147,7 @@ def _setting(page: Page) -> Setting:
         default="neurons" if "neurons" in names else "layer",
         format_func=names.__getitem__,
         key="nt_knowledge_part",
+        persist_state="session",
         required=True,
     )
     if part in ("layer", "head"):
@@ -146,12 +162,17 @@ def _setting(page: Page) -> Setting:
                 default="random",
                 format_func=lambda name: page.label(f"order_{name}"),
                 key="nt_knowledge_order",
+                persist_state="session",
                 required=True,
             )
     seed = 0
     if order == "random":
         with right:
-            seed = int(st.number_input(page.label("seed"), 0, 9999, 0, key="nt_knowledge_seed"))
+            seed = int(
+                st.number_input(
+                    page.label("seed"), 0, 9999, 0, key="nt_knowledge_seed", persist_state="session"
+                )
+            )
     return Setting(part, order=order, seed=seed)
 
 

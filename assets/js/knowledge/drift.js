@@ -41,7 +41,7 @@ export function ticksOf(at, kind, none) {
 
 /** @param {number} share */
 function short(share) {
-  return `${Number((share * 100).toPrecision(2))}%`
+  return `${Number((share * 100).toPrecision(3))}%`
 }
 
 /**

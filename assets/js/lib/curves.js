@@ -14,6 +14,8 @@ import { h, memory, part, set, svg } from "./dom.js"
  *   choose?: (index: number) => void}} Chart `tokens`: the names are token text */
 
 const ROOM = { left: 50, right: 26, top: 32, bottom: 40 }
+const HEIGHT = 240
+const DOTTED = 16 // more points than this stand without dots
 export const STYLES = 6 // different colours and dashes; further series begin again
 
 /**
@@ -24,12 +26,26 @@ export const STYLES = 6 // different colours and dashes; further series begin ag
 export function renderCurves(root, name, chart) {
   const box = part(root, name, () => h("div", { class: "nt-curves" }))
   const state = memory(box, () => ({ chart, reading: /** @type {number | null} */ (null), width: 0 }))
+  const same = state.width > 0 && state.chart.series === chart.series && state.chart !== chart
   state.chart = chart
   const plot = part(box, "plot", () => h("div", { class: "nt-curves-plot" }))
+  if (same) return moveMark(plot, chart, state.width)
   onWidth(plot, (width) => {
     state.width = width
     if (width > 0) draw(box, plot, state)
   })
+}
+
+/**
+ * The same series again: only the mark moves.
+ * @param {HTMLElement} plot
+ * @param {Chart} chart
+ * @param {number} width
+ */
+function moveMark(plot, chart, width) {
+  const height = chart.height ?? HEIGHT
+  const old = plot.querySelector("g.marks")
+  old?.replaceChildren(...(chart.mark ? mark(chart.mark, places(chart, width, height), width, height) : []))
 }
 
 /**
@@ -39,14 +55,14 @@ export function renderCurves(root, name, chart) {
  */
 function draw(box, plot, state) {
   const { chart, width } = state
-  const height = chart.height ?? 240
+  const height = chart.height ?? HEIGHT
   const place = places(chart, width, height)
   const picture = part(plot, "svg", () => svg("svg", { role: "img", tabindex: "0" }))
   set(picture, { viewBox: `0 0 ${width} ${height}`, width, height, "aria-label": chart.alt })
   picture.replaceChildren(
     ...axes(chart, place, width, height),
     ...chart.series.map((series, i) => line(series, i, place)),
-    ...(chart.mark ? mark(chart.mark, place, width, height) : []),
+    svg("g", { class: "marks" }, ...(chart.mark ? mark(chart.mark, place, width, height) : [])),
     ...(state.reading === null ? [] : [guide(place.x(state.reading), height)]),
   )
   legend(box, state)
@@ -115,7 +131,7 @@ function axes(chart, place, width, height) {
 function line(series, index, place) {
   const points = series.points.map(([x, y]) => `${place.x(x).toFixed(1)},${place.y(y).toFixed(1)}`)
   const look = ["series", `c${index % STYLES}`, series.lit && "lit", series.faint && "faint"].filter(Boolean).join(" ")
-  const dots = series.points.length <= 40
+  const dots = series.points.length <= DOTTED
     ? series.points.map(([x, y]) => svg("circle", { cx: place.x(x), cy: place.y(y), r: 2.5 }))
     : []
   return svg("g", { class: look }, svg("polyline", { points: points.join(" ") }), ...dots)

@@ -8,18 +8,55 @@ import { cumulativeTop } from "./sampling.js"
 const FRONT = 1024
 
 /**
- * The token that each number falls on, in the order of the numbers. Most numbers fall on the likely part, so the
- * whole vocabulary is put in order only when one falls behind it.
+ * The token that each number falls on, in the order of the numbers. Most numbers fall on the likely part; the whole
+ * vocabulary is put in order only when one falls behind it.
  * @param {Pipeline} result
  * @param {Float64Array} numbers each in [0, 1)
  * @returns {Int32Array}
  */
 export function drawIds(result, numbers) {
-  let line = cumulativeTop(result, FRONT)
-  const reached = line.cumulative[line.cumulative.length - 1]
-  if (numbers.some((u) => u >= reached)) line = cumulativeTop(result, result.probabilities.length)
-  const { ids, cumulative } = line
-  return Int32Array.from(numbers, (u) => ids[Math.min(above(cumulative, u), ids.length - 1)])
+  const { ids, cumulative } = cumulativeTop(result, FRONT)
+  const reached = cumulative[cumulative.length - 1]
+  if (numbers.some((u) => u >= reached)) return drawFromAll(result.probabilities, numbers)
+  return Int32Array.from(numbers, (u) => ids[above(cumulative, u)])
+}
+
+/**
+ * The same over all candidates. Sorting bare values is many times faster than sorting ids by value; the ids are looked
+ * up afterwards for the values that were drawn: of equal ones, by their place among the equals.
+ * @param {Float64Array} probabilities (V)
+ * @param {Float64Array} numbers
+ * @returns {Int32Array}
+ */
+function drawFromAll(probabilities, numbers) {
+  const values = probabilities.filter((p) => p > 0).sort().reverse()
+  const cumulative = new Float64Array(values.length)
+  let sum = 0
+  for (let i = 0; i < values.length; i++) cumulative[i] = sum += values[i]
+  const places = Int32Array.from(numbers, (u) => Math.min(above(cumulative, u), values.length - 1))
+  /** @type {Map<number, number[]>} */
+  const equals = new Map()
+  for (const place of places) if (!equals.has(values[place])) equals.set(values[place], [])
+  for (let id = 0; id < probabilities.length; id++) equals.get(probabilities[id])?.push(id)
+  return places.map((place) => {
+    const value = values[place]
+    return /** @type {number[]} */ (equals.get(value))[place - firstAt(values, value)]
+  })
+}
+
+/**
+ * Index of the first entry that is not larger than `value`.
+ * @param {Float64Array} descending
+ * @param {number} value
+ */
+function firstAt(descending, value) {
+  let low = 0, high = descending.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (descending[middle] <= value) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /**

@@ -11,7 +11,7 @@ const LINES = 5
 const ROWS = 8
 const MARKS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 
-/** @typedef {{key: string, names: string[], columns: import("./numbers.js").Column[], curve: import("./numbers.js").Column[]}} Known */
+/** @typedef {{key: string, names: string[], columns: import("./numbers.js").Column[], series: import("../lib/curves.js").Series[]}} Known */
 
 /**
  * What depends on the context and the penalty alone: computed once, not while a slider moves.
@@ -22,11 +22,15 @@ const MARKS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
  */
 export function temperatures(known, key, { logits, previous, penalty, ids, names }) {
   if (known?.key === key) return known
+  const curve = columns(logits, previous, penalty, ids.slice(0, LINES), curveTemperatures())
   return {
     key,
     names,
     columns: columns(logits, previous, penalty, ids.slice(0, ROWS), TEMPERATURES),
-    curve: columns(logits, previous, penalty, ids.slice(0, LINES), curveTemperatures()),
+    series: curve[0].shares.map((_, i) => ({
+      name: names[i],
+      points: curve.map((column) => /** @type {[number, number]} */ ([column.temperature, column.shares[i]])),
+    })),
   }
 }
 
@@ -61,17 +65,11 @@ export function renderColumns(root, known, { labels, vocabulary }) {
  * @param {{labels: Record<string, string>, temperature: number}} shown
  */
 export function renderLimit(root, known, { labels, temperature }) {
-  const { names } = known
   text(root, "h2", "limit-title", "", labels.limit_title)
   text(root, "p", "limit-sub", "nt-muted", labels.limit_sub)
-  const count = known.curve[0].shares.length
-  const series = Array.from({ length: count }, (_, i) => ({
-    name: names[i],
-    points: known.curve.map((column) => /** @type {[number, number]} */ ([column.temperature, column.shares[i]])),
-  }))
   const inside = temperature >= LOWEST && temperature <= HIGHEST
   renderCurves(root, "limit", {
-    series,
+    series: known.series,
     x: { min: LOWEST, max: HIGHEST, log: true, title: labels.limit_x, ticks: MARKS.map((at) => ({ at, text: String(at) })) },
     y: { min: 0, max: 1, title: labels.limit_y, ticks: [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: percent(at) })) },
     alt: labels.limit_alt,
