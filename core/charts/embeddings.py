@@ -49,6 +49,7 @@ def token_map(
     figure.add_scatter(
         **_dots(found, others, names, [names[i] if found.parent[i] == lit else "" for i in others]),
         name=legend[1],
+        textposition="bottom center",
         textfont={"color": colours.muted, "size": 12},
         marker={
             "color": [
@@ -61,6 +62,7 @@ def token_map(
     figure.add_scatter(
         **_dots(found, own, names, [names[i] for i in own]),
         name=legend[0],
+        textposition="top center",
         textfont={"color": colours.ink, "size": 14},
         marker={
             "color": [colours.accent if i == lit else colours.ink for i in own],
@@ -84,7 +86,6 @@ def _dots(
         "y": [float(found.points[i, 1]) for i in indices],
         "mode": "markers+text",
         "text": list(texts),
-        "textposition": "top center",
         "customdata": [[names[i], found.token_ids[i]] for i in indices],
         "hovertemplate": "%{customdata[0]} · id %{customdata[1]}<extra></extra>",
     }

@@ -21,7 +21,7 @@ SUM_KEYS = ("nt_embeddings_plus", "nt_embeddings_minus", "nt_embeddings_plus_too
 SUMS = ("king", "capital", "swim", "small", "aunt")
 NEIGHBOURS = 12
 SUM_ROWS = 6
-FIRST_NUMBERS = 3
+FIRST_NUMBERS = 2
 TOLERANCE = 1e-5
 
 

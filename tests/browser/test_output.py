@@ -15,6 +15,7 @@ LENS_TIMEOUT_MS = 120_000
 def test_the_lens_fills_by_itself_and_the_constant_moves_nothing(view: View) -> None:
     page = view.open("output", prompt="The capital of France is")
     said = page.locator(".st-key-nt_lens .nt-readout")
+    expect(page.locator(".nt-out-progress")).to_have_count(1, timeout=LENS_TIMEOUT_MS)
     expect(page.locator(".nt-out-progress")).to_be_hidden(timeout=LENS_TIMEOUT_MS)
     grid = page.locator(".nt-out-scroll")
     grid.focus()

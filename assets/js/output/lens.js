@@ -271,6 +271,7 @@ function choose(root, element, m, row, column, wait) {
   clearTimeout(m.timer)
   m.timer = setTimeout(() => {
     m.timer = null
+    clearTimeout(m.more) // the answer to this choice asks for more again
     m.emit("choose", { layer: Math.max(0, m.header.rows[row] - 1), position: m.header.positions[column] })
   }, wait)
 }
