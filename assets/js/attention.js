@@ -8,6 +8,7 @@ import { h, memory, part, set } from "./lib/dom.js"
 import { colours, lookup } from "./lib/theme.js"
 import { renderArcs } from "./attention/arcs.js"
 import { renderControls } from "./attention/controls.js"
+import { renderKeep } from "./attention/keep.js"
 import { headOf, row, tables } from "./attention/numbers.js"
 import { forgetOverview, renderOverview } from "./attention/overview.js"
 import { open } from "./attention/place.js"
@@ -133,6 +134,7 @@ export class State {
     const pictures = part(root, "triangles", () => h("div", { class: "nt-panel" }))
     part(pictures, "title", () => h("h3")).textContent = this.labels.triangles_title
     renderTriangles(pictures, this)
+    renderKeep(pictures, this)
     renderShares(part(root, "shares", () => h("div", { class: "nt-panel nta-shares-panel" })), this)
     part(this.element, "tip", () => h("div", { class: "nt-tip", hidden: true }))
     set(root, { "data-paint-ms": (performance.now() - began).toFixed(2) })

@@ -35,6 +35,10 @@ def test_the_weights_on_the_screen_are_the_models(view: View, real_model: Any) -
     trace = real_model.trace(real_model.prefill(real_model.codec.encode(PROMPT)))
     expected = trace.layer(12).weights(3)[3, :4]
     np.testing.assert_allclose(weights_on_screen(view), expected, atol=1e-5)
+    with view.page.expect_download() as saved:
+        view.page.get_by_role("button", name="Save scores and weights as CSV").click()
+    lines = saved.value.path().read_text("utf-8-sig").splitlines()
+    np.testing.assert_allclose(float(lines[7].split(",")[-1]), expected[0], atol=1e-5)  # "France" at "The"
     view.page.get_by_role("option", name="·of").click()
     view.page.locator('.nta[data-query="2"]').wait_for()
     np.testing.assert_allclose(weights_on_screen(view), trace.layer(12).weights(3)[2, :3], atol=1e-5)

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { allowed, dot, headOf, row, shownKeys, tables, weightedSum } from "../../assets/js/attention/numbers.js"
+import { table } from "../../assets/js/attention/keep.js"
 import { arrange, ranked, slotAt } from "../../assets/js/attention/tiles.js"
 
 const shaped = (values, shape) => Object.assign(Float32Array.from(values), { shape })
@@ -53,6 +54,13 @@ test("every row of the table of weights adds up to one", () => {
 test("a long row lists its heaviest keys in the order of the text", () => {
   assert.deepEqual(shownKeys(Float64Array.from([0.1, 0.5, 0, 0.4]), 0, 3, 2), [1, 3])
   assert.deepEqual(shownKeys(Float64Array.from([0.1, 0.9]), 0, 1, 5), [0, 1])
+})
+
+test("the saved table holds every pair in sight once, and a token with a quote stays one cell", () => {
+  const head = small()
+  const lines = table(head, tables(head), ["a", 'b"', ","]).trim().split("\r\n")
+  assert.equal(lines.length, 1 + 6)
+  assert.ok(lines[2].startsWith('1,"b""",0,"a",0,'))
 })
 
 const header = { layers: 3, done: 3, heads: 4, groups: [0, 0, 1, 1], measures: ["a", "b"], size: 5 }
