@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -21,8 +23,8 @@ def test_the_lens_fills_by_itself_and_the_constant_moves_nothing(view: View) -> 
     grid.focus()
     page.keyboard.press("PageUp")
     expect(said).to_contain_text("After the last layer, the model's own, at “·is” (position 4): “·Paris” 77")
+    page.wait_for_url(re.compile("layer=29"), timeout=LENS_TIMEOUT_MS)  # sent once the keys rest
     view.ready()
-    assert "layer=29" in page.url
 
     chances = page.locator(".nt-out-worked")
     expect(chances).to_contain_text("All 49,152 probabilities together: 1.000000000")
