@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from core.engine.layer_view import LayerView
+if TYPE_CHECKING:
+    from core.engine.layer_view import LayerView
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,9 @@ def part_counts(model: Any, layer: int) -> list[tuple[str, int, int]]:
 def _added_by(model: Any, trace: Any, made: Any, layer: int) -> tuple[np.ndarray, ...]:
     kept = _ADDED.setdefault(made, {})
     if layer not in kept:
+        # Here and not above: a page is imported while another thread still imports the model's libraries.
+        from core.engine.layer_view import LayerView
+
         view = LayerView(layer, [trace.record(made, layer)], model.run_experts)
         before_ffn = view.resid_in if view.resid_mid is None else view.resid_mid
         kept[layer] = (

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from core.engine.layer_view import DenseView, LayerView
+if TYPE_CHECKING:
+    from core.engine.layer_view import DenseView, LayerView
 
 _CHUNK = 8192
 _KEPT_BYTES = 64 * 1024 * 1024

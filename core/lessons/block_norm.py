@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.engine.layer_view import LayerView
 from core.lessons.block import layer_rows
+
+if TYPE_CHECKING:
+    from core.engine.layer_view import LayerView
 
 
 @dataclass(frozen=True)

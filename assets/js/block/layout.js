@@ -5,8 +5,8 @@
 /** @typedef {{x: number, y: number, width: number, height: number}} Place `y`, `height`: of the strip alone */
 
 export const TITLE = 34
-const NARROWEST = 74
-const TALLEST = 230
+const NARROWEST = 50
+const TALLEST = 190
 const SHORTEST = 8
 const GAP = 10
 
