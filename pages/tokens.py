@@ -45,6 +45,7 @@ token_list(
     labels=labels(),
     on_choose=chooser(page),
 )
+page.tensor("input_ids", (1, page.trace.n_positions), "int64")
 page.check("check_round_trip", codec.round_trip(link.prompt, specials_as_text=link.literal).errors, 0)
 if table is not None:
     page.section("rule")

@@ -27,6 +27,8 @@ test("bytes that are no whole character, or cannot be seen, are shown as numbers
   assert.deepEqual(readable([0xf0, 0x9f]), { badges: ["F0", "9F"] })
   assert.deepEqual(readable(bytes("\u200b")), { badges: ["E2", "80", "8B"] })
   assert.deepEqual(readable([0]), { badges: ["00"] })
+  assert.deepEqual(readable(bytes("\u200d")), { badges: ["E2", "80", "8D"] })
+  assert.deepEqual(readable(bytes("👩\u200d👧")), { text: "👩\u200d👧" })
   assert.deepEqual(hex([0, 255]), ["00", "FF"])
 })
 

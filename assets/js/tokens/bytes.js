@@ -3,6 +3,7 @@
 import { h, visible } from "../lib/dom.js"
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const JOINERS = /[\u200d\ufe0f]/g // inside an emoji they belong to what is seen
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u202f\u3000]/u
 
 /**
@@ -13,7 +14,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u202f\u3000]/u
 export function readable(bytes) {
   try {
     const text = visible(strict.decode(Uint8Array.from(bytes)))
-    if (text && !UNSEEN.test(text)) return { text }
+    const alone = text.replace(JOINERS, "")
+    if (alone && !UNSEEN.test(alone)) return { text }
   } catch {
     // not whole characters: badges
   }
