@@ -135,13 +135,13 @@ def top_k_table(model: Any, trace: Any, rounds: int = 5) -> list[TopK]:
         {int(p) for p in np.linspace(0, trace.n_positions - 1, min(SCORED, trace.n_positions))}
     )
     tips = {k: model.prefill(trace.token_ids, Experiment(experts_per_token=k)) for k in ks}
-    base = model.trace(tips[own])
+    base = model.trace(tips[own]).lens(shape.n_layers, positions)  # (positions, V): the model's own logits
     seconds = step_seconds([(model, tips[k]) for k in ks], rounds)
     rows = []
     for k, step_s in zip(ks, seconds, strict=True):
-        traced = model.trace(tips[k])
-        each = [kl_nats(base.logits_at(p), traced.logits_at(p)) for p in positions]
-        used = int(traced.routing().indices.shape[-1])
+        logits = model.trace(tips[k]).lens(shape.n_layers, positions)
+        each = [kl_nats(p, q) for p, q in zip(base, logits, strict=True)]
+        used = int(tips[k].routing.indices.shape[-1])
         rows.append(
             TopK(
                 k, used, k == own, each[-1], float(np.mean(each)), len(each), active_with(model, used), step_s
