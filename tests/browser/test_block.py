@@ -22,9 +22,9 @@ def test_boxes_open_and_a_head_is_chosen_for_all_pages(view: View) -> None:
     page.locator('[data-part="box-heads"]').click()
     panel = page.locator(".ntb-panel")
     expect(panel.locator("li")).to_have_count(9)
-    panel.get_by_role("button", name="head 4").click()
+    panel.locator("li button").nth(4).click()
     expect(page.get_by_label("Head (0 to 8)")).to_have_value("4", timeout=30_000)
-    expect(panel.locator("li.lit")).to_have_text("head·4")
+    expect(panel.locator("li.lit")).to_contain_text("4")
     assert "head=4" in page.url
 
 
