@@ -53,6 +53,7 @@ def formula(page: Page, result: Pipeline) -> None:
         return
     name = literal(name_of(page.model.codec, numbers.token_id).replace(" ", "·").replace("\n", "↵"))
     st.markdown(page.label("formula_for", token=name))
+    page.formula("rule")
     page.formula(
         "tempered",
         logit=numbers.penalised,
