@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.ui.kv_cache import answer_section, grid_section, step_section
 from core.ui.page import Page, Try, open_page
+from core.ui.stepping import take_steps
 
 page = open_page("kv_cache", grid=False)
 
@@ -12,6 +13,7 @@ page = open_page("kv_cache", grid=False)
 def live() -> None:
     """What a step changes."""
     now = Page("kv_cache", page.session, page.model)
+    take_steps(now)
     now.grid()
     grid_section(now)
     now.sync_link()

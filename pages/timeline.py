@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core.ui.page import Page, Try, open_page
+from core.ui.stepping import take_steps
 from core.ui.timeline import guesses_section, lengths_section, line_section
 
 page = open_page("timeline", grid=False)
@@ -12,6 +13,7 @@ page = open_page("timeline", grid=False)
 def live() -> None:
     """What a step changes."""
     now = Page("timeline", page.session, page.model)
+    take_steps(now)
     now.grid()
     line_section(now)
     guesses_section(now)

@@ -67,7 +67,8 @@ def answer_curves(cached: Curve, uncached: Curve, labels: Words, theme: str | No
                 x=list(range(first + 1, last + 1)),
                 y=list(curve.seconds[first:last]),
                 mode="lines",
-                name=name,
+                name=labels[key] if part == "measured" else name,
+                showlegend=part == "measured",
                 line={
                     "color": colour,
                     "width": 3 if part == "measured" else 2,

@@ -13,7 +13,6 @@ from core.lessons.kv_cache import Cell, Grid
 
 def cache_grid(
     held: Grid,
-    shown: Cell,
     tokens: Sequence[str],
     *,
     prompt_length: int,
@@ -24,13 +23,14 @@ def cache_grid(
     on_choose: EventHandler,
     on_look: EventHandler,
 ) -> Any:
-    """Keys and values of every layer and token, and the vectors of ``shown``.
+    """Keys and values of every layer and token.
 
     ``new_from``: the first position that the last pass added. ``on_choose`` and ``on_look`` get
-    ``{"layer": int, "position": int}``: a cell that was chosen for all pages, or one that is pointed at.
+    ``{"layer": int, "position": int}``: a cell that was chosen for all pages, or one that is pointed at. The
+    message does not hold the cell that is pointed at, so that pointing sends one cell's vectors and no more.
     """
-    nothing = np.zeros((1, 1), dtype=np.float32)
     header = {
+        "view": "grid",
         "tokens": list(tokens),
         "prompt": prompt_length,
         "new_from": new_from,
@@ -38,22 +38,34 @@ def cache_grid(
         "windows": list(held.windows),
         "layer": layer,
         "position": position,
-        "cell": {
-            "layer": shown.layer,
-            "position": shown.position,
-            "readers": [list(heads) for heads in shown.readers],
-            "dropped": shown.keys is None,
-        },
+        "labels": dict(labels),
+    }
+    arrays = {"keys": held.keys, "values": held.values}
+    events = {"choose": on_choose, "look": on_look}
+    return mount("kv_cache", key="nt_kv_cache", header=header, arrays=arrays, on=events)
+
+
+def cell_vectors(shown: Cell, token: str, *, latent: bool, labels: Mapping[str, str]) -> Any:
+    """The key and value vectors of one cell, a stripe each, with the query heads that read them.
+
+    ``latent``: the two stripes are the compressed vector and the rotated part that all heads share.
+    """
+    nothing = np.zeros((1, 1), dtype=np.float32)
+    header = {
+        "view": "cell",
+        "layer": shown.layer,
+        "position": shown.position,
+        "token": token,
+        "readers": [list(heads) for heads in shown.readers],
+        "dropped": shown.keys is None,
+        "latent": latent,
         "labels": dict(labels),
     }
     arrays = {
-        "keys": held.keys,
-        "values": held.values,
-        "cell_keys": nothing if shown.keys is None else shown.keys,
-        "cell_values": nothing if shown.values is None else shown.values,
+        "keys": nothing if shown.keys is None else shown.keys,
+        "values": nothing if shown.values is None else shown.values,
     }
-    events = {"choose": on_choose, "look": on_look}
-    return mount("kv_cache", key="nt_kv_cache", header=header, arrays=arrays, on=events)
+    return mount("kv_cache", key="nt_kv_cell", header=header, arrays=arrays)
 
 
 def read_cell(payload: Any) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ class Grid:
         first: per layer the position of its first column.
         windows: per layer how many columns it keeps, None for all.
         n_bytes: bytes of all tensors together, summed here over the layers.
+        numbers: per layer the numbers that one column holds; ``number_bytes`` is the size of one.
     """
 
     keys: np.ndarray
@@ -28,6 +29,8 @@ class Grid:
     first: tuple[int, ...]
     windows: tuple[int | None, ...]
     n_bytes: int
+    numbers: tuple[int, ...]
+    number_bytes: int
 
     @property
     def full(self) -> tuple[bool, ...]:
@@ -43,7 +46,7 @@ def grid(trace: Any, n_layers: int) -> Grid:
         return known
     count = trace.n_positions
     keys, values = (np.full((n_layers, count), -1.0, dtype=np.float32) for _ in range(2))
-    first, windows, n_bytes = [], [], 0
+    first, windows, numbers, n_bytes, size = [], [], [], 0, 0
     for layer in range(n_layers):
         view = trace.kv_cache(layer)
         for into, vectors in ((keys, view.keys), (values, view.values)):
@@ -51,7 +54,10 @@ def grid(trace: Any, n_layers: int) -> Grid:
         first.append(view.first_position)
         windows.append(view.window)
         n_bytes += view.n_bytes
-    made = _GRIDS[trace.tip] = Grid(keys, values, tuple(first), tuple(windows), n_bytes)
+        numbers.append(view.keys.shape[0] * (view.keys.shape[2] + view.values.shape[2]))
+        size = view.n_bytes // (numbers[-1] * view.keys.shape[1])
+    made = Grid(keys, values, tuple(first), tuple(windows), n_bytes, tuple(numbers), size)
+    _GRIDS[trace.tip] = made
     return made
 
 
@@ -84,11 +90,16 @@ def cell(trace: Any, layer: int, position: int, n_heads: int) -> Cell:
     return Cell(layer, position, view.keys[:, at], view.values[:, at], readers)
 
 
-def cell_error(trace: Any, shown: Cell) -> float:
-    """Largest difference between the cell and the K and V that the layer's replay computes there."""
+def cell_error(trace: Any, shown: Cell) -> float | None:
+    """Largest difference between the cell and the K and V that the layer's replay computes there.
+
+    None for a cell that was dropped, and for a latent cache, which stores neither K nor V.
+    """
     if shown.keys is None or shown.values is None:
-        return 0.0
+        return None
     view = trace.layer(shown.layer)
+    if view.k.shape[0] != shown.keys.shape[0]:
+        return None
     return max(
         float(np.abs(shown.keys - view.k[:, shown.position]).max()),
         float(np.abs(shown.values - view.v[:, shown.position]).max()),
@@ -117,7 +128,7 @@ def cache_bytes(trace: Any, shape: Any, held: Grid) -> Bytes:
     Per layer and column 2 · K/V heads · head size numbers, read off the tensors themselves, because a latent
     cache keeps others than its shape says. A sliding window stops at its size.
     """
-    size, numbers = _sizes(trace, shape.n_layers)
+    size, numbers = held.number_bytes, held.numbers
     count = trace.n_positions
 
     def at(tokens: int) -> int:
@@ -133,16 +144,6 @@ def cache_bytes(trace: Any, shape: Any, held: Grid) -> Bytes:
         at_limit=at(shape.max_positions),
         limit=shape.max_positions,
     )
-
-
-def _sizes(trace: Any, n_layers: int) -> tuple[int, list[int]]:
-    """Bytes of one stored number, and per layer the numbers that one column holds."""
-    numbers, size = [], 0
-    for layer in range(n_layers):
-        view = trace.kv_cache(layer)
-        numbers.append(view.keys.shape[0] * (view.keys.shape[2] + view.values.shape[2]))
-        size = view.n_bytes // (numbers[-1] * view.keys.shape[1])
-    return size, numbers
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,6 @@ def step_work(trace: Any, shape: Any, held: Grid) -> StepWork:
     """The work of the trace's last pass: what it computed, and what it found in the cache and read."""
     tip = trace.tip
     stored = trace.kv_cache(0).keys.shape[0]
-    size, numbers = _sizes(trace, shape.n_layers)
     read = (min(tip.start, window or tip.start) for window in held.windows)
     return StepWork(
         new=tip.end - tip.start,
@@ -180,7 +180,7 @@ def step_work(trace: Any, shape: Any, held: Grid) -> StepWork:
         values=stored,
         columns=tip.start,
         layers=shape.n_layers,
-        bytes_read=sum(n * size * c for n, c in zip(numbers, read, strict=True)),
+        bytes_read=sum(n * held.number_bytes * c for n, c in zip(held.numbers, read, strict=True)),
         bytes_written=tip.kv_bytes,
     )
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.charts import kv_cache as charts
 from core.charts.labels import byte_size, number, seconds
-from core.components.kv_cache import cache_grid, read_cell
+from core.components.kv_cache import cache_grid, cell_vectors, read_cell
 from core.lessons import kv_cache as lesson
 from core.lessons.calculators import compact, from_shape
 from core.lessons.measure import AnswerResult, Plan, StepResult, answer_plan, step_plan, total_curve
@@ -40,7 +40,6 @@ def grid_section(page: Page) -> None:
     shown = lesson.cell(trace, layer, position, shape.n_heads)
     cache_grid(
         held,
-        shown,
         page.tokens,
         prompt_length=len(page.run.prompt_ids),
         new_from=trace.tip.start,
@@ -50,6 +49,8 @@ def grid_section(page: Page) -> None:
         on_choose=lambda payload: _choose(page, payload),
         on_look=lambda payload: _look(page, payload),
     )
+    latent = bool(shape.latent_per_token)
+    cell_vectors(shown, page.tokens[position], latent=latent, labels=labels())
     _windows(page, held)
     _sharing(page, shown)
     _work(page, held)
@@ -58,7 +59,9 @@ def grid_section(page: Page) -> None:
     if heads:
         page.tensor(f"cache.layers[{layer}].keys, .values", (1, heads, trace.n_positions, size), shape.dtype)
         chosen = lesson.cell(trace, place.layer, place.position, shape.n_heads)
-        page.check("check_cell", lesson.cell_error(trace, chosen), REPLAY_TOLERANCE)
+        error = lesson.cell_error(trace, chosen)
+        if error is not None:
+            page.check("check_cell", error, REPLAY_TOLERANCE)
 
 
 def _windows(page: Page, held: lesson.Grid) -> None:
@@ -74,7 +77,9 @@ def _windows(page: Page, held: lesson.Grid) -> None:
 
 def _sharing(page: Page, shown: lesson.Cell) -> None:
     heads, stored = page.model.shape.n_heads, len(shown.readers)
-    if stored < heads:
+    if page.model.shape.latent_per_token:
+        st.markdown(page.label("latent"))
+    elif stored < heads:
         st.markdown(page.label("shared", heads=heads, stored=stored, group=heads // stored))
 
 

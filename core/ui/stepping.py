@@ -11,6 +11,22 @@ from core.ui.state import Session
 
 SEVERAL = 8
 _NOTICE = "nt_step_notice"
+_ASKED = "nt_step_asked"
+
+
+def take_steps(page: Page) -> None:
+    """Do the several steps that were asked for, with progress. Call it before the run is drawn."""
+    asked = st.session_state.pop(_ASKED, 0)
+    if not asked:
+        return
+    place = st.empty()
+    bar = place.progress(0.0, page.label("stepping"))
+    for index in range(asked):
+        if not _step(page.session):
+            break
+        bar.progress((index + 1) / asked)
+    place.empty()
+    page.session.follow_newest()
 
 
 def step_buttons(page: Page) -> None:
@@ -27,22 +43,14 @@ def step_buttons(page: Page) -> None:
         st.button(
             page.label("step_next"), key="nt_step_next", type="primary", on_click=_next, args=(session,)
         )
-        several = st.button(page.label("step_several", count=SEVERAL), key="nt_step_several")
+        st.button(page.label("step_several", count=SEVERAL), key="nt_step_several", on_click=_ask)
         st.markdown(page.label("step_state", count=run.cursor), width="content")
-    if several:
-        _several(page)
     if notice := st.session_state.pop(_NOTICE, ""):
         st.caption(notice)
 
 
-def _several(page: Page) -> None:
-    bar = st.progress(0.0, page.label("stepping"))
-    for index in range(SEVERAL):
-        if not _step(page.session):
-            break
-        bar.progress((index + 1) / SEVERAL)
-    page.session.follow_newest()
-    st.rerun(scope="fragment")
+def _ask() -> None:
+    st.session_state[_ASKED] = SEVERAL
 
 
 def _next(session: Session) -> None:

@@ -181,7 +181,7 @@ def _roofline(page: Page, result: LengthsResult) -> None:
             "share": f"{dot.reached / dot.roof:.0%}",
         }
         bound = page.label("memory_bound" if dot.memory_bound else "compute_bound")
-        st.markdown(page.label(f"said_{dot.kind}", bound=bound, **values))
+        st.markdown(page.label(f"roof_{dot.kind}", bound=bound, **values))
     machine = result.machine
     st.caption(
         page.label(

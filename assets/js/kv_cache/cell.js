@@ -1,28 +1,28 @@
 // @ts-check
 /** One cell of the cache: a key and a value vector for each K/V head, and the query heads that share it. */
 import { onWidth } from "../lib/canvas.js"
-import { h, part, set, visible } from "../lib/dom.js"
+import { h, part, set } from "../lib/dom.js"
 import { number } from "../lib/numbers.js"
 import { put } from "../lib/stripe-list.js"
 import { draw, hover, scaleOf, stripe } from "../lib/stripes.js"
 import { colours } from "../lib/theme.js"
-import { fill } from "../generate/format.js"
+import { fill, marked } from "../generate/format.js"
 
 /**
  * @param {HTMLElement} root
  * @param {HTMLElement} element
- * @param {any} header `cell`: {layer, position, readers, dropped}
- * @param {any} arrays `cell_keys`, `cell_values` (heads, size)
+ * @param {any} header layer, position, token, readers, dropped
+ * @param {any} arrays `keys`, `values` (heads, size)
  */
 export function renderCell(root, element, header, arrays) {
-  const { labels, cell, tokens } = header
+  const { labels, dropped } = header
   const title = part(root, "cell-title", () => h("h3"))
-  title.textContent = fill(cell.dropped ? labels.cell_dropped : labels.cell_title, {
-    layer: cell.layer, position: cell.position, token: visible(tokens[cell.position] ?? ""),
+  title.textContent = fill(dropped ? labels.cell_dropped : labels.cell_title, {
+    layer: header.layer, position: header.position, token: marked(header.token),
   })
   const list = part(root, "cell", () => h("ul", { class: "nt-stripes parts" }))
   const tip = part(root, "cell-tip", () => h("div", { class: "nt-tip", hidden: true, "aria-live": "polite" }))
-  const rows = cell.dropped ? [] : rowsOf(header, arrays)
+  const rows = dropped ? [] : rowsOf(header, arrays)
   while (list.children.length > rows.length) list.lastElementChild?.remove()
   while (list.children.length < rows.length) list.append(line())
   const scales = {
@@ -54,14 +54,14 @@ export function renderCell(root, element, header, arrays) {
  * @returns {{kind: "key" | "value", name: string, note: string, values: Float32Array}[]}
  */
 function rowsOf(header, arrays) {
-  const { labels, cell } = header
-  return cell.readers.flatMap((/** @type {number[]} */ readers, /** @type {number} */ head) => {
+  const { labels, readers: all } = header
+  return all.flatMap((/** @type {number[]} */ readers, /** @type {number} */ head) => {
     const note = fill(readers.length > 1 ? labels.cell_shared : labels.cell_own, {
       first: readers[0], last: readers[readers.length - 1], count: readers.length,
     })
     return [
-      { kind: "key", name: fill(labels.cell_key, { head }), note, values: rowAt(arrays.cell_keys, head) },
-      { kind: "value", name: fill(labels.cell_value, { head }), note, values: rowAt(arrays.cell_values, head) },
+      { kind: "key", name: fill(header.latent ? labels.cell_latent : labels.cell_key, { head }), note, values: rowAt(arrays.keys, head) },
+      { kind: "value", name: fill(header.latent ? labels.cell_rotated : labels.cell_value, { head }), note, values: rowAt(arrays.values, head) },
     ]
   })
 }

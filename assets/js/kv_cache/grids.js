@@ -1,10 +1,10 @@
 // @ts-check
 /** Two grids, keys and values: columns are tokens, rows are layers from bottom to top, darker is a longer vector. */
 import { bitmap, context, monospaced, onWidth } from "../lib/canvas.js"
-import { h, memory, part, set, visible } from "../lib/dom.js"
+import { h, memory, part, set } from "../lib/dom.js"
 import { number } from "../lib/numbers.js"
 import { colours, lookup } from "../lib/theme.js"
-import { fill } from "../generate/format.js"
+import { fill, marked } from "../generate/format.js"
 import { bins, range, shades } from "./pool.js"
 
 const LEFT = 30
@@ -211,7 +211,7 @@ function names(ctx, header, place, layout, row, palette) {
   const y = layers * row + FOOT / 2 + 3
   const width = layout.cell * layout.count
   const fit = Math.max(4, Math.floor(width / LETTER))
-  const text = `${visible(tokens[place.position])} (${place.position})`
+  const text = `${marked(tokens[place.position])} (${place.position})`
   const shown = [...text].slice(0, fit).join("")
   const x = LEFT + Math.floor(place.position / layout.together) * layout.cell
   const wide = ctx.measureText(shown).width
@@ -227,7 +227,7 @@ function names(ctx, header, place, layout, row, palette) {
 function words(header, arrays, at) {
   const { labels, tokens, windows } = header
   const index = at.layer * tokens.length + at.position
-  const values = { token: visible(tokens[at.position] ?? ""), position: at.position, layer: at.layer, k: number(arrays.keys[index]), v: number(arrays.values[index]) }
+  const values = { token: marked(tokens[at.position] ?? ""), position: at.position, layer: at.layer, k: number(arrays.keys[index]), v: number(arrays.values[index]) }
   const text = arrays.keys[index] < 0
     ? fill(labels.said_dropped, { ...values, window: windows[at.layer] })
     : fill(labels.said_cell, values)

@@ -1,9 +1,9 @@
 // @ts-check
 /** The run to scale: time runs to the right, tokens run down. Prefill is one tall block, a decode step one thin one. */
 import { context, monospaced, onWidth } from "../lib/canvas.js"
-import { h, memory, part, set, visible } from "../lib/dom.js"
+import { h, memory, part, set } from "../lib/dom.js"
 import { colours } from "../lib/theme.js"
-import { fill } from "../generate/format.js"
+import { fill, marked } from "../generate/format.js"
 import { passAt, rowHeights, rowOf, span, ticks } from "./layout.js"
 
 const TOP = 34 // the time axis, and the marks that are read off it
@@ -173,13 +173,13 @@ function names(ctx, header, palette, left, heights, chosen) {
     const lit = position >= passes[chosen].start && position < passes[chosen].end
     monospaced(ctx, 12, lit ? 600 : 400)
     ctx.fillStyle = lit ? palette.ink : palette.muted
-    const signs = [...visible(tokens[position])]
+    const signs = [...marked(tokens[position])]
     ctx.fillText(signs.length > fit ? `${signs.slice(0, fit - 1).join("")}…` : signs.join(""), left - 8, y, left - 12)
   }
 }
 
 /**
- * Time to first token and the typical gap, as spans over the axis.
+ * Time to first token and the time to the second one, as spans over the axis.
  * @param {CanvasRenderingContext2D} ctx
  * @param {any} header
  * @param {any} palette
@@ -189,19 +189,37 @@ function names(ctx, header, palette, left, heights, chosen) {
  */
 function marks(ctx, header, palette, left, scale, width) {
   if (header.ttft === null) return
+  const { labels, passes } = header
   const end = left + header.ttft * scale
-  bracket(ctx, palette.accent, left, end)
+  const free = mark(ctx, palette, palette.accent, left, end, fill(labels.ttft_mark, { time: span(header.ttft) }), width)
+  const next = passes[1]
+  if (!next || next.choose === null || free > end + 4) return
+  const [from, to] = [left + next.from * scale, left + (next.from + next.seconds + next.choose) * scale]
+  mark(ctx, palette, palette.key, from, to, fill(labels.gap_mark, { time: span(next.seconds + next.choose) }), width)
+}
+
+/**
+ * A span with its words, on it where they fit, else behind it. Returns where the words end.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {any} palette
+ * @param {string} colour
+ * @param {number} from
+ * @param {number} to
+ * @param {string} text
+ * @param {number} width
+ */
+function mark(ctx, palette, colour, from, to, text, width) {
+  bracket(ctx, colour, from, to)
   ctx.font = '600 12px "Inter", system-ui, sans-serif'
   ctx.textBaseline = "middle"
-  const text = fill(header.labels.ttft_mark, { time: span(header.ttft) })
   const wide = ctx.measureText(text).width
-  const inside = wide < end - left - 12
-  const x = inside ? left + 6 : Math.min(end + 6, width - wide - 4)
+  const x = wide < to - from - 12 ? from + 6 : Math.min(to + 6, width - wide - 4)
   ctx.textAlign = "left"
   ctx.fillStyle = palette.paper
   ctx.fillRect(x - 2, TOP - 16, wide + 4, 11)
-  ctx.fillStyle = palette.accent
+  ctx.fillStyle = colour
   ctx.fillText(text, x, TOP - 10)
+  return x + wide
 }
 
 /**
@@ -225,6 +243,6 @@ function words(header, index) {
   const { labels, passes, tokens } = header
   const pass = passes[index]
   const choice = pass.choose === null ? labels.said_no_choice : fill(labels.said_choice, { time: span(pass.choose) })
-  const values = { time: span(pass.seconds), count: pass.end - pass.start, token: visible(tokens[pass.start]), position: pass.start, index, choice }
+  const values = { time: span(pass.seconds), count: pass.end - pass.start, token: marked(tokens[pass.start]), position: pass.start, index, choice }
   return fill(index ? labels.said_decode : pass.end === 1 ? labels.said_prefill_one : labels.said_prefill, values)
 }

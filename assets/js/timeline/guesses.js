@@ -1,7 +1,7 @@
 // @ts-check
 /** What prefill predicted at each prompt position: greyed, because the next token is given; the last one is used. */
-import { h, part, set, visible } from "../lib/dom.js"
-import { fill, percent } from "../generate/format.js"
+import { h, part, set } from "../lib/dom.js"
+import { fill, marked, percent } from "../generate/format.js"
 
 /**
  * @param {HTMLElement} root
@@ -19,9 +19,9 @@ export function renderGuesses(root, header, choose) {
     const button = /** @type {HTMLElement} */ (row.firstElementChild)
     const [token, arrow, guess, chance, note] = /** @type {HTMLElement[]} */ ([...button.children])
     row.className = one.used ? "used" : one.right ? "right" : ""
-    token.textContent = visible(one.token)
+    token.textContent = marked(one.token)
     arrow.textContent = "→"
-    guess.textContent = visible(one.guess)
+    guess.textContent = marked(one.guess)
     chance.textContent = percent(one.probability)
     note.textContent = one.used ? labels.guess_used : one.right ? labels.guess_right : labels.guess_unused
     set(button, {

@@ -1,7 +1,7 @@
 // @ts-check
 /** One pass taken apart: embedding, each block, the LM head and the choice, to scale. */
-import { h, memory, part, set, visible } from "../lib/dom.js"
-import { fill, percent } from "../generate/format.js"
+import { h, memory, part, set } from "../lib/dom.js"
+import { fill, marked, percent } from "../generate/format.js"
 import { span } from "./layout.js"
 
 /**
@@ -20,7 +20,7 @@ export function renderStages(root, element, header, table, chosen) {
   const title = part(root, "stages-title", () => h("h3"))
   const pass = passes[chosen]
   title.textContent = fill(chosen ? labels.stages_decode : labels.stages_prefill, {
-    count: pass.end - pass.start, token: visible(tokens[pass.start]), index: chosen, total: span(total),
+    count: pass.end - pass.start, token: marked(tokens[pass.start]), index: chosen, total: span(total),
   })
   const bar = part(root, "stages", () => h("div", { class: "nt-stages", role: "img", tabindex: "0" }))
   const said = part(root, "stage", () => h("p", { class: "nt-readout", "aria-live": "polite" }))
