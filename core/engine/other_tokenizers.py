@@ -109,6 +109,7 @@ def _from_pieces(data: bytes, info: OtherTokenizer) -> Tokenizer:
         for k in range(1, len(name))
         if name[:k] in vocab and name[k:] in vocab and not name.startswith("<0x")
     ]
+    merges.sort(key=_spaces_last)
     model = models.BPE(vocab=vocab, merges=merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -121,6 +122,11 @@ def _from_pieces(data: bytes, info: OtherTokenizer) -> Tokenizer:
         ]
     )
     return tokenizer
+
+
+def _spaces_last(pair: tuple[str, str]) -> bool:
+    """Runs of spaces have the worst score in SentencePiece's file: they are joined after everything else."""
+    return not "".join(pair).strip("▁")
 
 
 def _numbered(names: Iterable[str], info: OtherTokenizer) -> dict[str, int]:

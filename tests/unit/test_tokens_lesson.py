@@ -56,6 +56,19 @@ def test_known_ids_of_published_tokenizers() -> None:
     assert gpt2.tokens == 7 and gpt2.characters_per_token == len(greeting) / 7
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "ids"),
+    [  # as sentencepiece 0.2 and bpe-openai 0.1.4 give them
+        ("mistral", "a  b", [264, 28705, 287]),
+        ("mistral", "   trailing   ", [2287, 27166, 2287]),
+        ("mistral", "x" + " " * 33, [1318, 359, 359, 28705]),
+        ("cl100k", "naïve 12345 👩", [3458, 38672, 588, 220, 4513, 1774, 62904, 102]),
+    ],
+)
+def test_ids_equal_those_of_the_original_implementations(name: str, text: str, ids: list[int]) -> None:
+    assert load_other(name).encode(text) == ids
+
+
 def test_language_numbers_are_the_counts_divided(codec: TextCodec) -> None:
     codecs = {"tiny": codec, "gpt2": load_other("gpt2")}
     tokens, per_word, per_character = (language_table(codecs, measure) for measure in MEASURES)
