@@ -10,8 +10,8 @@ from core.ui.what_if_ready import Experiment, experiments, sentences
 READY = (
     Experiment("try_wrong_fact", "The capital of France is", " Paris", " Berlin"),
     Experiment("try_misspelling", "The animal with the long trunk is the", " elephant", " elefant"),
-    Experiment("try_first_word", "My favourite season of the year is", " summer", " winter"),
-    Experiment("try_premise", "Everybody knows that the Moon is made of", " rock", " cheese"),
+    Experiment("try_first_word", "Once upon a time there was a", " king", " robot"),
+    Experiment("try_premise", "It is well known that cats can", " jump", " fly"),
 )
 PAIRS = (
     ("The capital of France is Paris.", "The capital of France is Rome."),

@@ -213,9 +213,9 @@ def _quietly(model: Any) -> Any:
     return partial(model.step, priority=BACKGROUND)
 
 
-def piece(work: Work, seconds: float = PIECE_S) -> None:
+def piece(work: Work) -> None:
     """Work on for about so long: one node or one beam step at least, all that fits at most."""
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + PIECE_S
     try:
         while work.job is not None:
             _one(work)

@@ -22,7 +22,9 @@ from core.errors import UserError
 from core.lessons import what_if as lesson
 from core.lessons.generate import name_of
 from core.lessons.what_if import LN2, Comparison, LaneToken, Swap
+from core.ui import links, state
 from core.ui.page import Page
+from core.ui.state import Session
 from core.ui.text import load
 
 _KEY = "nt_what_if_work"
@@ -100,20 +102,20 @@ def read_address(current: Work) -> None:
     current.more = swap is not None
 
 
-def write_address(current: Work) -> None:
-    """Make the address say this comparison."""
-    query: dict[str, str] = {}
+def write_address(current: Work, session: Session) -> None:
+    """Make the address say this comparison and the run's place, in one step of the browser's history."""
+    own: dict[str, str] = {}
     if current.swap:
-        query[SWAP] = format_swap(current.swap)
+        own[SWAP] = format_swap(current.swap)
         if current.length != LENGTHS[0]:
-            query[LENGTH] = str(current.length)
-    for name in (SWAP, LENGTH):
-        if name in query:
-            if st.query_params.get(name) != query[name]:
-                st.query_params[name] = query[name]
-        elif name in st.query_params:
-            del st.query_params[name]
-    current.written = query
+            own[LENGTH] = str(current.length)
+    session.link = state.with_run(session.link, session.run)
+    link = links.format_link(session.link)
+    before = st.query_params.to_dict()
+    others = {n: v for n, v in before.items() if n not in (*links.NAMES, SWAP, LENGTH)}
+    if before != others | link | own:
+        st.query_params.from_dict(others | link | own)
+    session.written, current.written = link, own
 
 
 # -- the page ----------------------------------------------------------------------------------------
@@ -132,8 +134,7 @@ def live(page: Page) -> None:
     now.grid()
     found = lesson.compare(*pair, current.swap, now.model.codec) if pair and current.swap else None
     component.what_if(_message(now, current, pair, found), _handler(now))
-    write_address(current)
-    now.sync_link()
+    write_address(current, now.session)
     if found and pair:
         _numbers(now, found, pair)
 
