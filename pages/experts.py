@@ -1,11 +1,9 @@
 """Experts: a real router's choices for every token and layer, and what happens when it is overruled."""
 
-import streamlit as st
-
 from core.lessons.experts import choices_of
 from core.ui.experts import arithmetic, converted, dense_notice, facts, grid_part
 from core.ui.experts_more import closer
-from core.ui.experts_side import counts_part, side_part
+from core.ui.experts_side import beside_dense
 from core.ui.page import Try, open_page
 
 page = open_page("experts")
@@ -13,8 +11,7 @@ page.intro()
 found = choices_of(page.trace)
 if found is None:
     dense_notice(page)
-    st.fragment(side_part)(page)
-    st.fragment(counts_part)(page)
+    beside_dense(page)
 else:
     converted(page)
     grid_part(page, found)

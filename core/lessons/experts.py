@@ -217,9 +217,15 @@ def router_error(model: Any, trace: Any, found: Choices, layer: int) -> float:
 
 def router_rows(model: Any, layer: int) -> list[Any]:
     """The parameter rows of a layer's router: weight (E, d), and bias (E,) in families that have one."""
-    n_experts = model.shape.n_experts
-    rows = [row for row in model.parameters() if row.role == "router" and row.layer == layer]
-    return [row for row in rows if row.shape[0] == n_experts]
+    return [row for row in layer_rows(model, layer, "router") if row.shape[0] == model.shape.n_experts]
 
 
+def layer_rows(model: Any, layer: int, role: str) -> list[Any]:
+    """The parameter rows of one part of one layer; the model's list is made once."""
+    if model not in _ROWS:
+        _ROWS[model] = model.parameters()
+    return [row for row in _ROWS[model] if row.role == role and row.layer == layer]
+
+
+_ROWS: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 _ERRORS: WeakKeyDictionary[Any, dict[int, float]] = WeakKeyDictionary()

@@ -108,7 +108,9 @@ def _effects(
 ) -> tuple[int, np.ndarray | None]:
     """The likeliest token at ``position`` and what each row adds to its logit, the final norm held still."""
     n_layers = model.shape.n_layers
-    token_id = int(trace.logits_at(position).argmax())
+    last = position == trace.n_positions - 1
+    logits = trace.tip.logits if last else trace.lens(n_layers, [position])[0]
+    token_id = int(logits.argmax())
     norm = None
     if direct:
         residual = trace.residual(n_layers)[position]

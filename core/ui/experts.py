@@ -12,7 +12,7 @@ from core.charts.attention import before_and_after
 from core.charts.labels import number, percent, visible
 from core.components.experts import cell_added, read_numbers, routing_grid
 from core.lessons.attention_experiment import Comparison
-from core.lessons.experts import Cell, Choices, cell, router_error, router_rows
+from core.lessons.experts import Cell, Choices, cell, layer_rows, router_error, router_rows
 from core.lessons.experts_added import addition
 from core.lessons.experts_change import Change, Forced, moved
 from core.lessons.experts_compare import partner_of
@@ -122,7 +122,7 @@ def arithmetic(page: Page, found: Choices) -> None:
         page.formula("out shared" if shared else "out")
     with st.container(key="nt_experts_tensors", horizontal=True, gap="medium"):
         dtype = page.model.shape.dtype
-        experts = [r for r in page.model.parameters() if r.role == "experts" and r.layer == place.layer]
+        experts = layer_rows(page.model, place.layer, "experts")
         for row in [*router_rows(page.model, place.layer), *experts]:
             page.tensor(row.name, row.shape, dtype)
     page.check("check_router", router_error(page.model, page.trace, found, place.layer), 1e-4)

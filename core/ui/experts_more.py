@@ -53,7 +53,8 @@ def closer(page: Page, found: Choices) -> None:
 
 
 def _sample(page: Page) -> tuple[tuple[int, ...], Choices]:
-    ids = tuple(page.model.codec.encode(section("experts", "sample text"), specials_as_text=True))
+    text = " ".join(section("experts", "sample text").split())  # the file's line ends are not part of it
+    ids = tuple(page.model.codec.encode(text, specials_as_text=True))
     ids = ids[: page.model.shape.max_positions]
     return ids, choices_of_text(page.model, ids)
 
@@ -212,7 +213,7 @@ def _top_k_part(page: Page) -> None:
         page.label("column_time"),
     ]
     table = [
-        (name, round(r.kl_next, 5), round(r.kl_mean, 5), r.active, round(1e3 * r.step_s, 2))
+        (name, round(r.kl_next, 5), round(r.kl_mean, 5), f"{r.active:,}", round(1e3 * r.step_s, 2))
         for name, r in zip(names, rows, strict=True)
     ]
     figure = top_k_bars(bars, labels(), page.theme)

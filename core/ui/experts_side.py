@@ -29,39 +29,42 @@ ROUNDS = 7
 _TIMES = "nt_experts_times"
 
 
-def partner(page: Page) -> Any | None:
-    """The model to hold beside the page's own, when it is in memory; otherwise an offer to load it."""
+@st.fragment
+def beside_dense(page: Page) -> None:
+    """What a dense model's page shows in place of a routing: both models side by side."""
+    side_part(page)
+    counts_part(page, offer=False)
+
+
+def partner(page: Page, offer: bool = True) -> Any | None:
+    """The model to hold beside the page's own, when it is in memory; otherwise ``offer`` to load it."""
     name = partner_of(page.model.name)
+    load = loading.known(name) if name is not None else None
+    if name is not None and load is not None and load.status == "ready":
+        return loading.model(name)
+    if offer:
+        _offer(page, name, load)
+    return None
+
+
+def _offer(page: Page, name: str | None, load: loading.Load | None) -> None:
     if name is None:
         st.caption(page.label("no_partner"))
-        return None
-    load = loading.known(name)
-    title = models.title(name)
-    if load is None:
-        st.button(
-            page.label("load_partner", name=title),
-            key="nt_experts_partner",
-            on_click=_load,
-            args=(name,),
-        )
-        st.caption(literal(models.description(name)))
-        return None
-    if load.status == "loading":
+        return
+    if load is not None and load.status == "loading":
         _waiting(page, name)
-        return None
-    if load.status == "failed":
-        if load.error is not None:
-            notices.user_error(load.error)
-        else:
-            notices.our_error()
-        st.button(
-            page.label("load_partner", name=title),
-            key="nt_experts_again",
-            on_click=_load,
-            args=(name,),
-        )
-        return None
-    return loading.model(name)
+        return
+    if load is not None and load.error is not None:
+        notices.user_error(load.error)
+    elif load is not None:
+        notices.our_error()
+    st.button(
+        page.label("load_partner", name=models.title(name)),
+        key="nt_experts_partner",
+        on_click=_load,
+        args=(name,),
+    )
+    st.caption(literal(models.description(name)))
 
 
 def _load(name: str) -> None:
@@ -86,10 +89,10 @@ def _pair(page: Page, other: Any) -> tuple[Any, Any]:
 # -- parameters ----------------------------------------------------------------------------------------
 
 
-def counts_part(page: Page) -> None:
+def counts_part(page: Page, offer: bool = True) -> None:
     """Stored and used parameters, bytes per type of number, FLOPs by part."""
     page.section("counts")
-    other = partner(page)
+    other = partner(page, offer)
     pair = [page.model] if other is None else list(_pair(page, other))
     counted = [counts(model) for model in pair]
     names = [page.label("moe_model" if model.shape.n_experts else "dense_model") for model in pair]
@@ -97,7 +100,7 @@ def counts_part(page: Page) -> None:
         with column:
             st.markdown(f"**{name}** · {literal(models.title(one.name))}")
             _totals(page, one)
-            _parts(page, one, max(c.total for c in counted))
+            _parts(page, one, max(total for c in counted for _, total, *_ in c.parts))
     _bytes_table(page, names, counted)
     _flops(page, pair, names, counted)
     with st.expander(page.label("notes")):
@@ -136,8 +139,7 @@ def _parts(page: Page, one: Counts, largest: int) -> None:
     ]
     names = (page.label("stored"), page.label("used"))
     figure = charts.parameter_bars(rows, names, page.label("axis_parameters"), page.theme)
-    widest = max(total for _, total, _, _ in one.parts)
-    figure.update_xaxes(range=[0, 1.08 * min(largest, widest)])
+    figure.update_xaxes(range=[0, 1.08 * largest])  # both models on one scale
     columns = [page.label(f"column_{name}") for name in ("part", "total", "active", "bytes")]
     key = f"parameters-{'moe' if any(role == 'experts' for role, *_ in one.parts) else 'dense'}"
     page.figure(

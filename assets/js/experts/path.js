@@ -32,6 +32,7 @@ export function renderPath(root, name, steps, { title, labels, lit, choose }) {
       const sign = /** @type {HTMLElement} */ (stack.children[at])
       swatch(sign, expert, true)
       sign.classList.toggle("common", Boolean(common?.has(expert)))
+      sign.classList.toggle("apart", Boolean(common && !common.has(expert)))
       set(sign, { style: { height: `${Math.round(14 + 26 * Math.min(1, Math.max(0, weight)))}px` } })
     })
     const said = chosen ? chosen.map(({ expert, weight }) => `${expert} (${percent(weight)})`).join(", ") : labels.dense_short
