@@ -73,7 +73,7 @@ def _axes(figure: go.Figure, rows: Sequence[LengthTimes], x: str, y: str) -> Non
             "tickvals": lengths,
             "ticktext": [f"{length:,}" for length in lengths],
         },
-        yaxis={"type": "log", "title": {"text": y}, "dtick": 1, "tickformat": "~g"},
+        yaxis={"type": "log", "title": {"text": y}, "tickformat": "~g"},
         hovermode="x",
     )
 
@@ -111,8 +111,8 @@ def roofline(found: Roofline, labels: Words, theme: str | None) -> go.Figure:
             "<extra>" + labels[f"dot_{kind}"] + "</extra>",
         )
     figure.update_layout(
-        xaxis={"type": "log", "title": {"text": labels["axis_intensity"]}, "dtick": 1, "tickformat": "~g"},
-        yaxis={"type": "log", "title": {"text": labels["axis_gflops"]}, "dtick": 1, "tickformat": "~g"},
+        xaxis={"type": "log", "title": {"text": labels["axis_intensity"]}, "tickformat": "~g"},
+        yaxis={"type": "log", "title": {"text": labels["axis_gflops"]}, "tickformat": "~g"},
     )
     return figure
 

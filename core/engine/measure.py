@@ -123,7 +123,12 @@ class Meter:
 
     def _forward(self, token_ids: Sequence[int], cache: Any) -> Timed:
         ids = torch.tensor([list(token_ids)])
-        with self._turn() as turn, torch.inference_mode(), _at_each_block(self._model, turn.give_way):
+        with (
+            _one_at_a_time(self._stop),
+            self._turn() as turn,
+            torch.inference_mode(),
+            _at_each_block(self._model, turn.give_way),
+        ):
             began = time.perf_counter()
             output = self._model.hf_model(
                 input_ids=ids, cache=cache, use_cache=cache is not None, logits_to_keep=1
@@ -141,7 +146,7 @@ class Meter:
         finally:
             turn.end()
 
-    def tracing_ratio(self, token_ids: Sequence[int], rounds: int = 5) -> tuple[float, float]:
+    def tracing_ratio(self, token_ids: Sequence[int], rounds: int = 9) -> tuple[float, float]:
         """What the app's own looking costs: traced over plain, for a prefill and for a decode step.
 
         Medians over neighbouring pairs, the order turned each time; one pair each is thrown away.
@@ -197,6 +202,21 @@ class Meter:
             began = time.perf_counter()
             work()
             return time.perf_counter() - began
+
+
+@contextmanager
+def _one_at_a_time(stop: Callable[[], bool]) -> Iterator[None]:
+    """Two measurements take turns pass by pass; block by block they would slow each other down."""
+    while not _MEASURING.acquire(timeout=0.1):
+        if stop():
+            raise Stopped
+    try:
+        yield
+    finally:
+        _MEASURING.release()
+
+
+_MEASURING = threading.Lock()
 
 
 @contextmanager
