@@ -17,7 +17,7 @@ import { renderSteps } from "./attention/steps.js"
 import { renderTriangles } from "./attention/triangles.js"
 import { fill, number, percent, token } from "./attention/words.js"
 
-export const styles = ["attention.css"]
+export const styles = ["attention.css", "attention-pictures.css"]
 
 const TELL_AFTER_MS = 120
 

@@ -14,7 +14,7 @@ import { renderSettings } from "./generate/settings.js"
 import { SPEEDS, onKey, renderStepper } from "./generate/stepper.js"
 import { distribution } from "./generate/view-model.js"
 
-export const styles = ["generate.css"]
+export const styles = ["generate.css", "generate-numbers.css"]
 
 const LOST_AFTER_MS = 60_000
 const FALL_MS = 260
@@ -22,7 +22,7 @@ const FALL_MS = 260
 /** @typedef {import("./generate/view-model.js").Header} Header */
 /** @typedef {import("./generate/view-model.js").Params} Params */
 
-class Generate {
+export class Generate {
   /** @param {HTMLElement} element */
   constructor(element) {
     this.element = element

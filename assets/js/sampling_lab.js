@@ -16,7 +16,7 @@ import { renderSamples, sample } from "./sampling_lab/samples.js"
 import { renderStages } from "./sampling_lab/stages.js"
 import { renderColumns, renderLimit, temperatures } from "./sampling_lab/temperatures.js"
 
-export const styles = ["generate.css", "curves.css", "sampling_lab.css"]
+export const styles = ["generate.css", "generate-numbers.css", "curves.css", "sampling_lab.css"]
 
 const ROWS = 12
 const PLAY_MS = 90

@@ -40,9 +40,10 @@ def rope_table(hf_model: Any, roles: ModelRoles, layer: int, positions: Sequence
     with torch.inference_mode():
         by_type = layer_type is not None and hasattr(rotary, f"{layer_type}_inv_freq")
         cos, sin = rotary(like, where, layer_type) if by_type else rotary(like, where)
-    inv_freq = getattr(rotary, f"{layer_type}_inv_freq") if by_type else rotary.inv_freq
     family = hf_model.config.get_text_config().model_type
-    frequencies = inv_freq.float().numpy()
+    if family in _SINE_FIRST:
+        cos, sin = (table.repeat_interleave(2, dim=-1) for table in (sin, cos))
+    frequencies = _frequencies(rotary, f"{layer_type}_inv_freq" if by_type else "inv_freq", cos.shape[-1])
     return RopeTable(
         cos=cos[0].float().numpy(),
         sin=sin[0].float().numpy(),
@@ -54,6 +55,18 @@ def rope_table(hf_model: Any, roles: ModelRoles, layer: int, positions: Sequence
 
 # These families pair neighbouring dimensions; all others of transformers pair i with i + r/2.
 _INTERLEAVED = frozenset({"cohere", "cohere2", "gptj", "glm", "glm4", "ernie4_5"})
+
+
+# GPT-J's rotary module returns (sine, cosine), one number per pair, from a table instead of frequencies.
+_SINE_FIRST = frozenset({"gptj"})
+
+
+def _frequencies(rotary: Any, name: str, rotated: int) -> np.ndarray:
+    """(r/2,) radians per position: the module's own, or the paper's where it keeps a table instead."""
+    own = getattr(rotary, name, None)
+    if own is not None:
+        return np.asarray(own.float().numpy())
+    return (10_000.0 ** (-np.arange(0, rotated, 2) / rotated)).astype(np.float32)
 
 
 def _layer_type(hf_model: Any, layer: int) -> str | None:

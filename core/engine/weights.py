@@ -232,8 +232,8 @@ def _check_hash(path: Path, expected: str, what: str, progress: Progress | None)
     if digest.hexdigest() != expected:
         raise UserError(
             f"The download of {what} is not the file that this app expects (its SHA-256 differs).",
-            "Nothing of it was kept. Start again; if it happens again, the package index or a proxy hands out "
-            "another file.",
+            "Nothing of it was kept. Start again; if it happens again, the package index or a proxy hands "
+            "out another file.",
         )
 
 

@@ -33,6 +33,7 @@ class Load:
 
 _loads: dict[str, Load] = {}
 _lock = threading.Lock()
+_imported = threading.Event()
 
 
 def begin(name: str, *, freeze: bool = False) -> Load:
@@ -68,6 +69,15 @@ def default_status() -> str:
     return load.status if load else "not started"
 
 
+def wait_for_imports(seconds: float = 120.0) -> None:
+    """Wait while the first load imports torch and transformers.
+
+    A page that imported them at the same time would meet them half made.
+    """
+    if _loads:
+        _imported.wait(seconds)
+
+
 def _work(load: Load, freeze: bool) -> None:
     def note(event: Any) -> None:
         load.event = event
@@ -75,7 +85,9 @@ def _work(load: Load, freeze: bool) -> None:
     try:
         # Imported here: torch and transformers take seconds, and the page shows progress meanwhile.
         from core.engine.loader import load_model
+        from core.engine.model import LoadedModel as LoadedModel
 
+        _imported.set()
         model = load_model(load.name, note)
         if freeze:
             from core.engine.startup import warm_and_freeze
@@ -88,6 +100,7 @@ def _work(load: Load, freeze: bool) -> None:
         LOG.exception("Model %s could not be loaded.", load.name)
         load.broken = True
     finally:
+        _imported.set()
         load.done.set()
 
 

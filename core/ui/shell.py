@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.components.versions import ASSETS
-from core.ui import state
+from core.ui import loading, state
 from core.ui.pages import PageInfo, available_pages, home_page
 from core.ui.text import label, section
 
@@ -31,6 +31,7 @@ def main() -> None:
         st.html(ASSETS / "css" / "shell-dark.css")
     st.logo(str(IMAGES / f"wordmark-{theme}.svg"), size="large", icon_image=str(IMAGES / "icon.svg"))
     state.begin_run(chosen.title)
+    loading.wait_for_imports()
     chosen.run()
     state.write_link()
 

