@@ -17,15 +17,16 @@ const FIRST_KEPT = 4
  * @param {number} promptLength a gap of `groupGap` stands between the prompt and what was generated
  * @param {number} chosen this column is always shown
  * @param {number} groupGap
+ * @param {{widest?: number, narrowest?: number}} [sizes] of a column, in pixels
  * @returns {Layout}
  */
-export function fold(count, width, promptLength, chosen, groupGap) {
+export function fold(count, width, promptLength, chosen, groupGap, { widest = WIDEST, narrowest = NARROWEST } = {}) {
   const between = promptLength > 0 && promptLength < count ? groupGap : 0
   const room = width - between
-  if (count * NARROWEST <= room) {
-    return place(range(0, count), Math.min(WIDEST, room / count), promptLength, between, null, 0)
+  if (count * narrowest <= room) {
+    return place(range(0, count), Math.min(widest, room / count), promptLength, between, null, 0)
   }
-  const kept = Math.max(FIRST_KEPT + 2, Math.floor((room - FOLD_WIDTH) / NARROWEST))
+  const kept = Math.max(FIRST_KEPT + 2, Math.floor((room - FOLD_WIDTH) / narrowest))
   const first = Math.min(FIRST_KEPT, count)
   const tail = kept - first
   let start = count - tail
@@ -33,7 +34,7 @@ export function fold(count, width, promptLength, chosen, groupGap) {
   const end = Math.min(count, start + tail)
   const shown = [...range(0, first), ...range(start, end)]
   const hidden = count - shown.length
-  return place(shown, NARROWEST, promptLength, between, start > first ? first : null, hidden)
+  return place(shown, narrowest, promptLength, between, start > first ? first : null, hidden)
 }
 
 /**
