@@ -13,17 +13,17 @@ PROMPT = "Hello, how was your day?"
 
 def test_a_chosen_block_is_taken_apart_and_a_step_adds_one(view: View) -> None:
     view.open("timeline", prompt=PROMPT, step=2)
-    assert "Inside decode step 2" in text_of(view.page)
+    view.page.get_by_text("Inside decode step 2").wait_for()
     picture = view.page.get_by_role("img", name=re.compile("The run to scale"))
     picture.focus()
     picture.press("Home")
-    assert "Inside the prefill (7 tokens" in text_of(view.page)
+    view.page.get_by_text("Inside the prefill (7 tokens").wait_for()
     view.page.wait_for_url("**position=6**")
     view.ready()
     view.page.get_by_role("button", name="Next token", exact=True).click()
     view.page.wait_for_url("**step=3**")
     view.ready()
-    assert "Inside decode step 3" in text_of(view.page)
+    view.page.get_by_text("Inside decode step 3").wait_for()
     assert view.page.locator(".nt-guesses li").count() == 7
     assert view.page.locator(".nt-guesses li.used").count() == 1
 
@@ -48,6 +48,7 @@ def test_a_measurement_leaves_the_page_free_and_survives_leaving_it(view: View) 
 @pytest.mark.parametrize("prompt", ["a", "👩‍👩‍👧‍👦", "a<b<c $5 *x* <img src=x onerror=alert(1)>"])
 def test_any_prompt_is_drawn_and_stays_literal(view: View, prompt: str) -> None:
     view.open("timeline", prompt=prompt, step=1)
+    view.page.locator(".nt-guesses li.used").wait_for()
     assert text_of(view.page).count("largest difference") == 2
     assert ", more than the allowed" not in text_of(view.page)
     assert view.page.locator("img[src=x]").count() == 0
