@@ -119,8 +119,8 @@ class Tree {
     const { focus, folded, items } = this.state
     if (event.key === "Enter") this.send("go", { node: focus })
     else if (event.key === " ") this.fold(focus)
+    else if (event.key === "ArrowRight" && folded.delete(focus)) this.paint() // opened first; the next press goes on
     else if (ARROWS.includes(event.key)) {
-      if (event.key === "ArrowRight" && folded.delete(focus)) this.paint()
       const next = follow(items, focus, event.key, this.header.cursor)
       if (next !== null) this.focus(next, true)
     } else return

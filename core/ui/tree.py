@@ -29,10 +29,11 @@ from core.ui.page import Page
 from core.ui.text import load
 
 _KEY = "nt_tree_work"
-PIECE_S = 0.35
+PIECE_S = 0.7
 PROMPT_TOKENS = 12
 PROMPT_CHARACTERS = 12
 TOLERANCE = 1e-6
+WRITTEN = 4
 _NUMBERS = itertools.count(1)
 
 
@@ -85,8 +86,10 @@ def live(page: Page) -> None:
     now.sync_link()
     sums = tree_view.path_sums(run.node)
     if sums.probabilities:
-        now.formula("path", steps=sums.probabilities[:6], total=sums.stored, chance=_chance(sums.stored))
-        if len(sums.probabilities) > 6:
+        now.formula(
+            "path", steps=sums.probabilities[:WRITTEN], total=sums.stored, chance=_chance(sums.stored)
+        )
+        if len(sums.probabilities) > WRITTEN:
             st.caption(now.label("formula_some", count=len(sums.probabilities)))
     now.tensor("lm_head", (now.model.shape.vocab_size,), now.model.shape.dtype)
     now.check("check_path", sums.error, TOLERANCE)

@@ -1,4 +1,4 @@
-"""The Tree page with the real model: 254 nodes walked by keyboard; back; saved, opened; literal text."""
+"""The Tree page with the real model: a tree walked by keyboard; back; saved, opened; literal text."""
 
 from __future__ import annotations
 
@@ -31,16 +31,21 @@ def number_in_focus(page: Page) -> int:
     return int(focus.get_attribute("data-number") or -1)
 
 
-def test_a_tree_of_254_nodes_is_drawn_and_walked_by_keyboard(view: View) -> None:
+@pytest.mark.parametrize(
+    ("children", "depth", "count"), [(2, 4, 30), pytest.param(2, 7, 254, marks=pytest.mark.full)]
+)
+def test_a_grown_tree_is_drawn_and_walked_by_keyboard(
+    view: View, children: int, depth: int, count: int
+) -> None:
     page = opened(view, prompt="The capital of France is")
-    grow = page.get_by_role("region", name="tree of continuations").or_(page.locator(".ntt"))
-    grow.get_by_role("group", name="Children of each node").get_by_role("button", name="2").click()
-    grow.get_by_role("group", name="Depth").get_by_role("button", name="7").click()
+    grow = page.locator(".ntt")
+    grow.get_by_role("group", name="Children of each node").get_by_role("button", name=str(children)).click()
+    grow.get_by_role("group", name="Depth").get_by_role("button", name=str(depth)).click()
     page.get_by_role("button", name="Grow", exact=True).click()
-    expect(page.locator(".ntt-count")).to_contain_text("254 tokens", timeout=GROWTH_TIMEOUT_MS)
+    expect(page.locator(".ntt-count")).to_contain_text(f"{count} tokens", timeout=GROWTH_TIMEOUT_MS)
     expect(page.locator(".ntt-progress:visible")).to_have_count(0, timeout=STEP_TIMEOUT_MS)
-    assert node(page, "").count() == 255
-    assert page.locator(".ntt-page path").count() == 254
+    assert node(page, "").count() == count + 1
+    assert page.locator(".ntt-page path").count() == count
 
     node(page, ".root").focus()
     before = page.url
@@ -54,10 +59,10 @@ def test_a_tree_of_254_nodes_is_drawn_and_walked_by_keyboard(view: View) -> None
     assert number_in_focus(page) == chosen
     page.keyboard.press(" ")
     folded = node(page, "").count()
-    assert folded < 255 and page.locator(".ntt-node:focus").get_attribute("aria-expanded") == "false"
+    assert folded < count + 1 and page.locator(".ntt-node:focus").get_attribute("aria-expanded") == "false"
     page.keyboard.press("ArrowRight")
-    assert node(page, "").count() == 255, "going on into a folded node opens it"
-    page.keyboard.press("ArrowLeft")
+    assert node(page, "").count() == count + 1, "going on into a folded node opens it"
+    assert number_in_focus(page) == chosen
     page.keyboard.press("Enter")
     expect(node(page, ".here")).to_have_attribute("data-number", str(chosen), timeout=STEP_TIMEOUT_MS)
     assert number_in_focus(page) == chosen
@@ -65,7 +70,7 @@ def test_a_tree_of_254_nodes_is_drawn_and_walked_by_keyboard(view: View) -> None
     page.go_back()
     page.wait_for_url(before, timeout=STEP_TIMEOUT_MS)
     expect(node(page, ".here.root")).to_have_count(1, timeout=STEP_TIMEOUT_MS)
-    assert node(page, "").count() == 255, "back loses no branch"
+    assert node(page, "").count() == count + 1, "back loses no branch"
 
 
 def test_beams_are_searched_on_the_tree_and_one_is_chosen(view: View) -> None:
