@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +18,16 @@ MAX_PROMPT_TOKENS = 1024
 
 @dataclass(frozen=True)
 class PromptTokens:
-    """The prompt as the model will get it. ``typed_specials``: control tokens that the typed text turned
-    into."""
+    """The prompt as the model will get it.
+
+    ``typed_specials``: control tokens that the typed text turned into. ``tokenise_s``: seconds that the
+    tokenizer took for ``ids``.
+    """
 
     ids: tuple[int, ...]
     limit: int
     typed_specials: tuple[str, ...]
+    tokenise_s: float = 0.0
 
     @property
     def too_long(self) -> bool:
@@ -32,17 +37,19 @@ class PromptTokens:
 def tokens_of(codec: Any, shape: Any, link: Link) -> PromptTokens:
     """Encode the link's prompt with the model's own codec and note which control tokens the text itself
     holds."""
-    plain = tuple(codec.encode(link.prompt, specials_as_text=True))
+    began = time.perf_counter()
     if link.chat and codec.has_chat_template:
         ids = tuple(codec.chat(link.prompt, specials_as_text=link.literal))
     else:
-        ids = plain if link.literal else tuple(codec.encode(link.prompt))
+        ids = tuple(codec.encode(link.prompt, specials_as_text=link.literal))
+    tokenise_s = time.perf_counter() - began
+    plain = tuple(codec.encode(link.prompt, specials_as_text=True))
     specials: tuple[str, ...] = ()
     typed = codec.encode(link.prompt)
     if tuple(typed) != plain:
         found = dict.fromkeys(piece.raw for piece in codec.pieces(typed) if piece.special)
         specials = tuple(raw for raw in found if raw in link.prompt)
-    return PromptTokens(ids, prompt_limit(shape), specials)
+    return PromptTokens(ids, prompt_limit(shape), specials, tokenise_s)
 
 
 def prompt_limit(shape: Any) -> int:
@@ -76,7 +83,7 @@ def start(
     repeating. What ``tree`` holds of this prompt is not computed again.
     """
     params, forced = link.params(), dict(link.taken)
-    run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens), tree=tree)
+    run = Run.start(model, tokens.ids, params, StopRules.of(model, link.tokens), tokens.tokenise_s, tree)
     for index in range(min(link.step + link.ahead, link.tokens)):
         if run.stop_reason and index not in forced:
             break
