@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.journey import check_line, grid_view
+from core.ui.journey import check_line, grid_view, handout_button
 from core.ui.page import Page, Try, open_page
 
 page = open_page("journey", grid=False)
@@ -14,6 +14,7 @@ def live() -> None:
     now = Page("journey", page.session, page.model)
     grid_view(now)
     check_line(now)
+    handout_button(now)
     now.sync_link()
 
 

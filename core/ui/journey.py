@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core.charts.palette import palette
 from core.components import generate as generate_component
 from core.components.journey import LENSES, LensData, journey, journey_header, read_place
 from core.lessons import journey as lesson
 from core.lessons import lens
 from core.lessons.generate import candidates, choices, facts, name_of, ribbon
+from core.lessons.handout import collect, handout
 from core.ui import generate
 from core.ui.page import Page
 from core.ui.pages import available_pages, page_info
@@ -67,6 +69,27 @@ def grid_view(page: Page) -> None:
             "open": lambda payload: _ask_for(page, payload),
         },
     )
+
+
+def handout_button(page: Page) -> None:
+    """The journey so far as one file to keep, written when it is asked for."""
+    st.download_button(
+        page.label("handout"),
+        data=lambda: handout_text(page),
+        file_name="next-token-journey.html",
+        mime="text/html",
+        on_click="ignore",
+        icon=":material/download:",
+        key="nt_handout",
+    )
+
+
+def handout_text(page: Page) -> str:
+    """The handout of the run up to the step on the screen."""
+    at = page.selection
+    title = getattr(page.model.spec, "title", None) or page.model.name
+    facts = collect(page.model, page.run, page.session.params, (at.layer, at.head, at.position), title)
+    return handout(facts, load("journey").labels, palette("light").css_variables())
 
 
 def check_line(page: Page) -> None:

@@ -195,7 +195,7 @@ function marks(ctx, { geo, header, palette, moment }, column, layer) {
  * @param {number} row
  */
 function word(ctx, box, text, colour, palette, row) {
-  if (!text || box.width < 16) return
+  if (!text || box.width < 30) return
   monospaced(ctx, row < 12 ? 12 : 14, 500)
   ctx.textAlign = "center"
   ctx.textBaseline = "middle"

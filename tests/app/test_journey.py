@@ -1,0 +1,105 @@
+"""The Journey on a tiny model: it is the home page, its lenses, its places, its handout, its odd prompts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.engine.model import LoadedModel
+from core.engine.text import TextCodec
+from core.ui import journey, loading, pages
+from tests.app import fakes
+from tests.unit import tiny
+
+SHELL = Path(pages.__file__).with_name("shell.py")
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, family: str = "llama", lens: str = "", **query: str) -> AppTest:
+    fakes.keep_modules(monkeypatch)
+    model = LoadedModel(
+        "smollm2-135m", None, tiny.build(family), TextCodec(tiny.tokenizer().backend_tokenizer)
+    )
+    fakes.install(lambda name, progress=None: model)
+    monkeypatch.setattr(loading, "_loads", {})
+    loading.begin("smollm2-135m").done.wait(20)
+    app = AppTest.from_file(str(SHELL), default_timeout=60)
+    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
+        app.query_params[name] = value
+    if lens:
+        app.session_state["nt_journey_lens"] = lens
+    return app.run()
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What each drawing of the page sends to the browser."""
+    sent: list[dict[str, Any]] = []
+
+    def note(message: Any, **arrays: Any) -> None:
+        sent.append({"message": message, **arrays})
+
+    monkeypatch.setattr(journey, "journey", note)
+    return sent
+
+
+def test_it_is_the_home_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch)
+    assert pages.home_page().name == "journey"
+    assert not app.exception
+    assert app.title[0].value == "Journey"
+    assert any("check_circle" in line.value for line in app.caption)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gemma3_text", "mixtral"])
+@pytest.mark.parametrize("lens", ["size", "say", "attention", "cache", "time", "expert"])
+def test_every_lens_opens_in_every_family(monkeypatch: pytest.MonkeyPatch, family: str, lens: str) -> None:
+    sent = watched(monkeypatch)
+    app = opened(monkeypatch, family, lens, step="2")
+    assert not app.exception
+    shown = sent[-1]["message"]["journey"]
+    moe = family == "mixtral"
+    assert ("expert" in shown["lenses"]) == moe
+    assert shown["lens"]["name"] == ("size" if lens == "expert" and not moe else lens)
+
+
+@pytest.mark.parametrize("prompt", ["a", "the the the", "x" * 50])
+def test_odd_prompts_work(monkeypatch: pytest.MonkeyPatch, prompt: str) -> None:
+    sent = watched(monkeypatch)
+    app = opened(monkeypatch, prompt=prompt)
+    assert not app.exception
+    message = sent[-1]["message"]
+    count = message["prompt"]
+    assert sent[-1]["sizes"].shape[1] == len(message["journey"]["predictions"]) == count
+    assert sent[-1]["weights"].shape == (count,)
+
+
+def test_the_lens_computes_only_when_the_browser_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = watched(monkeypatch)
+    app = opened(monkeypatch, lens="say")
+    assert not sent[-1]["message"]["journey"]["lens"]["complete"]
+    sent[-1]["on"]["more"](1)
+    app.session_state["nt_journey_work"] = True
+    app.run()
+    assert sent[-1]["message"]["journey"]["lens"]["complete"]
+    assert not app.exception
+
+
+def test_a_lens_and_a_page_from_the_browser_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr(journey.st, "session_state", state)
+    for payload in ("nonsense", None, 3, ["say"]):
+        journey._take_lens(payload)
+    assert not state
+    journey._take_lens("say")
+    assert state["nt_journey_lens"] == "say"
+
+
+def test_the_handout_holds_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(journey, "handout_button", kept.append)
+    app = opened(monkeypatch, step="2", prompt="<b>the</b>")
+    assert not app.exception
+    text = journey.handout_text(kept[-1])
+    assert "&lt;b&gt;the&lt;/b&gt;" in text and "<b>" not in text
