@@ -20,3 +20,25 @@
 // The first page needs these as soon as it is drawn; they are fetched while Streamlit itself starts.
 import("./lib/loader.js")
 import("./small_grid.js")
+
+// Streamlit's menu puts each section in a <div> between the list and its items, and so a list without items reaches
+// a screen reader. Said with roles: a list of sections, each with its heading and its links.
+{
+  const mend = () => {
+    for (const section of document.querySelectorAll("[data-testid=stSidebarNavItems] > div:not([role])")) {
+      section.setAttribute("role", "listitem")
+    }
+    for (const item of document.querySelectorAll("[data-testid=stSidebarNavItems] > div > li:not([role])")) {
+      item.setAttribute("role", "none")
+    }
+  }
+  let waiting = false
+  new MutationObserver(() => {
+    if (waiting) return
+    waiting = true
+    requestAnimationFrame(() => {
+      waiting = false
+      mend()
+    })
+  }).observe(document.documentElement, { childList: true, subtree: true })
+}

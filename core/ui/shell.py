@@ -27,8 +27,6 @@ def main() -> None:
     chosen = st.navigation(_navigation(), expanded=True)
     st.set_page_config(f"{chosen.title} · {label('shell', 'app_name')}")
     theme = "dark" if st.context.theme.type == "dark" else "light"
-    if theme == "dark":
-        st.html(ASSETS / "css" / "shell-dark.css")
     st.logo(str(IMAGES / f"wordmark-{theme}.svg"), size="large", icon_image=str(IMAGES / "icon.svg"))
     state.begin_run(chosen.title)
     loading.wait_for_imports()

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, TimeoutError
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, TimeoutError, expect
 
+from core.ui.text import label
 from tools import find_browser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,9 @@ AXE = ROOT / "tests" / "vendor" / "axe-core" / "axe.min.js"
 
 # The first start fetches and converts the weights; later starts take seconds.
 START_TIMEOUT_S = 600
+# Every wait ends as soon as what it waits for is there; a busy machine with two cores may need this long.
 READY_TIMEOUT_MS = 60_000
+expect.set_options(timeout=READY_TIMEOUT_MS)
 SIZES = {"wide": (1440, 900), "tablet": (1024, 768), "phone": (390, 844)}
 LOCAL_HOSTS = {"127.0.0.1", "localhost", "::1"}
 _QUIET = [
@@ -49,6 +52,7 @@ _QUIET = [
     "--no-first-run",
     "--force-color-profile=srgb",
 ]
+CRASH_SIGNS = (label("shell", "crash_what"), "Traceback (most recent call last)")
 Theme = Literal["light", "dark"]
 
 
@@ -144,6 +148,7 @@ class View:
         context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme=self.theme, reduced_motion="reduce"
         )
+        context.set_default_timeout(READY_TIMEOUT_MS)
         self.page = context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"page error: {error}"))
@@ -174,15 +179,24 @@ class View:
             self.page.wait_for_function(_SETTLED, timeout=10_000, polling="raf")
         return self.page
 
-    def resize(self, size: str) -> None:
+    def wait_for_text(self, *texts: str) -> None:
+        """Wait until the screen shows each of the texts, runs of spaces being one."""
+        for text in texts:
+            self.page.wait_for_function(_SHOWS, arg=text, polling=100)
+
+    def resize(self, size: str, settle: bool = True) -> None:
+        """Another window; ``settle=False`` for one that is left for another page at once."""
         width, height = SIZES[size]
         self.page.set_viewport_size({"width": width, "height": height})
-        self.ready()
+        if settle:
+            self.ready()
 
-    def set_theme(self, theme: Theme) -> None:
+    def set_theme(self, theme: Theme, settle: bool = True) -> None:
         """Switch as a person's system would; the app follows because nobody chose a theme by hand."""
         self.page.emulate_media(color_scheme=theme)
-        self.ready()
+        if settle:
+            self.page.wait_for_function(_THEMED, arg=theme == "dark")
+            self.ready()
 
     def screenshot(self, name: str, full_page: bool = True) -> Path:
         """Keep a picture under test-results/ and return its path."""
@@ -200,28 +214,37 @@ class View:
         return [url for url, part in parts if part.scheme not in kept and part.hostname not in LOCAL_HOSTS]
 
     def assert_clean(self) -> None:
-        """Nothing left the machine, nothing failed in the console, no traceback is on the screen."""
+        """Nothing left the machine, nothing failed in the console, no crash of ours is on the screen."""
         assert not self.outside_requests()
         assert not self.complaints
-        assert self.page.get_by_test_id("stException").count() == 0
+        assert not self.crashes()
+
+    def crashes(self) -> list[str]:
+        """What the screen says of a crash: our own notice, a traceback, or Streamlit's error box."""
+        shown = [self.page.get_by_text(sign) for sign in CRASH_SIGNS]
+        found = [*shown, self.page.get_by_test_id("stException")]
+        return [text for place in found for text in place.all_inner_texts()]
 
     def no_sideways_scroll(self) -> None:
         """The page is no wider than the window. Parts inside may scroll by themselves."""
         wide = self.page.evaluate(_WIDER_THAN_WINDOW)
         assert not wide, f"wider than the window at {self.page.viewport_size}: {wide}"
 
-    def accessibility_faults(self, *rules_off: str) -> list[str]:
-        """What axe-core finds at WCAG 2 A and AA, one line per fault: rule, effect, where."""
-        self.page.evaluate(AXE.read_text(encoding="utf-8"))
-        options = {
-            "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
-            "rules": {rule: {"enabled": False} for rule in rules_off},
-        }
+    def accessibility_faults(self) -> list[str]:
+        """What axe-core finds at WCAG 2 A and AA, one line per fault: rule, effect, where. No rule is off."""
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        options = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
         result = self.page.evaluate("options => axe.run(document, options)", options)
         return [
             f"{fault['id']} ({fault['impact']}): " + ", ".join(str(n["target"]) for n in fault["nodes"][:3])
             for fault in result["violations"]
         ]
+
+    def assert_accessible(self) -> None:
+        """axe-core finds nothing serious or critical."""
+        grave = ("(serious)", "(critical)")
+        assert not [fault for fault in self.accessibility_faults() if any(word in fault for word in grave)]
 
     def close(self) -> None:
         self.page.context.close()
@@ -257,6 +280,17 @@ _SETTLED = """() => {
   window.__ntWatch.observer.disconnect()
   delete window.__ntWatch
   return true
+}"""
+
+_SHOWS = """(text) => {
+  const app = document.querySelector("[data-testid=stApp]")
+  return !!app && app.innerText.replace(/\\s+/g, " ").includes(text)
+}"""
+
+_THEMED = """(dark) => {
+  const app = document.querySelector("[data-testid=stApp]")
+  const [red, green, blue] = getComputedStyle(app).backgroundColor.match(/[0-9.]+/g).map(Number)
+  return (red + green + blue < 384) === dark
 }"""
 
 # Streamlit scrolls inside stMain, so the document alone would never be too wide.

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.harness import View
 
 PROMPT = "The capital of France is"
 MAX_PAINT_MS = 50
+LAYERS_TIMEOUT_MS = 120_000  # all thirty layers are computed and sent one by one
 
 
 def all_heads(view: View) -> Any:
     """The overview, once every layer is in it."""
     found = view.page.locator('.nta-all[data-done="30"]')
-    found.wait_for(timeout=60_000)
+    found.wait_for(timeout=LAYERS_TIMEOUT_MS)
     return found
 
 
@@ -42,7 +45,7 @@ def test_the_weights_on_the_screen_are_the_models(view: View, real_model: Any) -
     view.page.get_by_role("option", name="·of").click()
     view.page.locator('.nta[data-query="2"]').wait_for()
     np.testing.assert_allclose(weights_on_screen(view), trace.layer(12).weights(3)[2, :3], atol=1e-5)
-    assert view.page.locator(".nta-key.masked").count() == 2
+    expect(view.page.locator(".nta-key.masked")).to_have_count(2)
 
 
 def test_all_heads_paint_quickly_and_open_by_click_and_by_keys(view: View) -> None:
@@ -54,8 +57,8 @@ def test_all_heads_paint_quickly_and_open_by_click_and_by_keys(view: View) -> No
         paints.append(float(frame.get_attribute("data-paint-ms") or "nan"))
     assert min(paints) < MAX_PAINT_MS  # the least disturbed of several: other work shares the machine
     view.page.locator('.nta[data-layer="16"][data-head="1"]').wait_for()
-    view.ready()
-    assert "layer=16" in view.page.url and "head=1" in view.page.url
+    expect(view.page).to_have_url(re.compile("layer=16"))
+    expect(view.page).to_have_url(re.compile("head=1"))
     view.page.get_by_role("button", name="previous token", exact=True).click()
     best = all_heads(view).locator(".nta-choices button", has_text="layer 16 · head 0").first
     best.click()
@@ -87,4 +90,4 @@ def test_the_page_fits_a_phone(view: View) -> None:
     view.open("attention", prompt=PROMPT)
     all_heads(view)
     view.no_sideways_scroll()
-    assert not [fault for fault in view.accessibility_faults() if ".nta" in fault]
+    view.assert_accessible()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -23,8 +25,7 @@ def test_a_neighbour_and_a_token_of_the_text_can_be_followed(view: View) -> None
     expect(page.locator(f"{NEAR} h3")).to_contain_text("·four")
     names.nth(1).click()
     expect(page.locator(f"{NEAR} h3")).to_contain_text("·two")
-    view.ready()
-    assert "position=1" in page.url
+    expect(page).to_have_url(re.compile("position=1"))
     expect(page.get_by_label("Look up another token")).to_have_value("")
     stripe = page.locator(".nt-stripes li.lit canvas")
     stripe.focus()

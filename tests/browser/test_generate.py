@@ -12,7 +12,7 @@ from tests.browser.harness import View
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_model]
 
-STEP_TIMEOUT_MS = 30_000
+STEP_TIMEOUT_MS = 60_000
 PROMPTS = {
     "markup": 'a<b<c "><img src=x onerror=alert(1)>',
     "markdown": "costs $5 or $6 *now* _x_ `y` :smile:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.harness import View, text_of
 
@@ -21,19 +22,17 @@ def test_pointing_reads_a_cell_and_a_click_chooses_it_for_all_pages(view: View) 
     grid.focus()
     grid.press("ArrowDown")
     view.page.wait_for_url("**layer=28**")
-    view.ready()
-    assert view.page.locator("h3", has_text="What layer 28 keeps").count() == 1
+    expect(view.page.locator("h3", has_text="What layer 28 keeps")).to_have_count(1)
     assert ", more than the allowed" not in text_of(view.page)
 
 
 def test_the_default_model_s_bytes_are_as_published(view: View) -> None:
     """2 · 30 layers · 3 K/V heads · 64 numbers · 4 bytes = 46,080 bytes a token."""
     view.open("kv-cache", prompt=PROMPT)
-    assert "Now, 5 tokens 230 KB The next token adds 46.1 KB" in text_of(view.page)
+    view.wait_for_text("Now, 5 tokens 230 KB The next token adds 46.1 KB")
     view.page.get_by_role("button", name="Next token", exact=True).click()
     view.page.wait_for_url("**step=1**")
-    view.ready()
-    assert "Now, 6 tokens 276 KB" in text_of(view.page)
+    view.wait_for_text("Now, 6 tokens 276 KB")
 
 
 def test_a_step_is_measured_with_and_without_the_cache(view: View) -> None:
@@ -51,5 +50,4 @@ def test_a_step_is_measured_with_and_without_the_cache(view: View) -> None:
 def test_it_fits_a_phone_and_nothing_serious_is_found(view: View) -> None:
     view.open("kv-cache", prompt="👩‍👩‍👧‍👦🍜", step=1)
     view.no_sideways_scroll()
-    faults = view.accessibility_faults()
-    assert not [fault for fault in faults if "(serious)" in fault or "(critical)" in fault]
+    view.assert_accessible()

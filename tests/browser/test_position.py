@@ -28,7 +28,7 @@ def test_the_score_in_the_browser_is_the_models_and_depends_on_distance_alone(
     view: View, real_model: object
 ) -> None:
     page = view.open("position", prompt=PROMPT, layer=LAYER, head=HEAD)
-    expect(page.locator(".ntp-score b")).not_to_be_empty(timeout=30_000)
+    expect(page.locator(".ntp-score b")).not_to_be_empty()
     key = int(page.locator('.nt-chips [aria-pressed="true"] small').first.inner_text())
     model = real_model
     trace = model.trace(model.prefill(model.codec.encode(PROMPT)))  # type: ignore[attr-defined]
@@ -52,5 +52,5 @@ def test_the_score_in_the_browser_is_the_models_and_depends_on_distance_alone(
 @pytest.mark.parametrize("prompt", ["Hi", "the the the the", "🦜🦜🦜", 'a<b "><img src=x onerror=alert(1)>'])
 def test_odd_prompts_are_turned_as_well(view: View, prompt: str) -> None:
     page = view.open("position", prompt=prompt)
-    expect(page.locator(".ntp-score b")).not_to_be_empty(timeout=30_000)
+    expect(page.locator(".ntp-score b")).not_to_be_empty()
     assert page.locator("img[src=x]").count() == 0

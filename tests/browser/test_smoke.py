@@ -1,4 +1,4 @@
-"""Every page opens by its own address, at every size, in both themes, and nothing leaves the machine."""
+"""Every page opens by its own address, in both themes, and nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import urllib.error
 import urllib.request
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from core.ui.pages import available_pages
-from tests.browser.harness import SIZES, App, View, health
+from core.ui.text import label
+from tests.browser.harness import CRASH_SIGNS, App, View, health
 
 PATHS = [page.path for page in available_pages()]
+BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 LINK = {"prompt": "The capital of France is", "tokens": 8, "seed": 3}
 
 
@@ -28,32 +31,30 @@ def test_the_home_page_opens(view: View) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_page_opens_by_its_address(view: View, path: str) -> None:
+def test_a_page_opens_by_its_address_and_follows_the_theme(view: View, path: str) -> None:
     page = view.open(path, **LINK)
     assert page.get_by_role("heading", level=1).first.is_visible()
     assert f"/{path}" in page.url
     assert page.get_by_test_id("stSidebarNav").count() == 1
-
-
-@pytest.mark.parametrize("view", [{"size": size} for size in SIZES], indirect=True, ids=SIZES)
-def test_no_page_scrolls_sideways(view: View) -> None:
-    for path in PATHS:
-        view.open(path, **LINK)
-        view.no_sideways_scroll()
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_a_page_follows_the_theme(view: View, path: str) -> None:
-    colour = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
-    view.open(path, **LINK)
-    light = view.page.evaluate(colour)
+    light = page.evaluate(BACKGROUND)
     view.set_theme("dark")
-    assert view.page.evaluate(colour) != light
+    assert page.evaluate(BACKGROUND) != light
 
 
 def test_a_malformed_link_falls_back_and_says_so(view: View) -> None:
-    page = view.open(PATHS[0], prompt="Dog bites man", temperature="hot", layer="-3", nonsense="1")
+    page = view.open("generate", prompt="Dog bites man", temperature="hot", layer="-3", nonsense="1")
     assert page.get_by_role("heading", level=1).first.is_visible()
+    said = label("shell", "link_refused", names="temperature")
+    expect(page.get_by_text(said.split("temperature")[0])).to_contain_text("temperature")
+
+
+@pytest.mark.parametrize("sign", CRASH_SIGNS)
+def test_a_crash_on_the_screen_is_never_clean(app: App, browser: Browser, sign: str) -> None:
+    view = View(browser, app.address)
+    view.page.set_content(f"<p><strong>{sign}</strong> More.</p>")
+    with pytest.raises(AssertionError):
+        view.assert_clean()
+    view.close()
 
 
 MARKUP = ["a<b<c", '"><img src=x onerror=alert(1)>', "costs $5 or $6 *now* `x` :smile:"]
@@ -63,7 +64,7 @@ MARKUP = ["a<b<c", '"><img src=x onerror=alert(1)>', "costs $5 or $6 *now* `x` :
 def test_a_prompt_with_markup_is_shown_as_it_is(view: View, prompt: str) -> None:
     dialogs: list[str] = []
     view.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    page = view.open(PATHS[0], prompt=prompt, tokens=2)
+    page = view.open("generate", prompt=prompt, tokens=2)
     assert page.locator("img[src='x']").count() == 0
     assert not dialogs
 
