@@ -103,13 +103,13 @@ def test_a_saved_tree_opens_again_in_another_tab(view: View, tmp_path: Path) -> 
     page = opened(view, prompt="Something else")
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("Opened: 3 tokens in the tree")).to_be_visible(timeout=STEP_TIMEOUT_MS)
-    assert node(page, "").all_text_contents() == seen
+    expect(node(page, "")).to_have_text(seen, timeout=STEP_TIMEOUT_MS)
     expect(page.get_by_label("Prompt")).to_have_value("Dog bites man")
 
     file.write_text(file.read_text("utf-8").replace('"fingerprint": "', '"fingerprint": "0'))
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("one with other weights")).to_be_visible(timeout=STEP_TIMEOUT_MS)
-    assert node(page, "").all_text_contents() == seen
+    expect(node(page, "")).to_have_text(seen, timeout=STEP_TIMEOUT_MS)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,6 @@ function dress(element, item, header, state, onPath, on) {
     style: { left: `${x(item)}px`, top: `${y(item) - LINE / 2 + 2}px`, width: `${NODE}px` },
     tabindex: item.number === state.focus ? "0" : "-1",
     title: title(item, header, shown),
-    "aria-label": title(item, header, shown),
     "aria-level": item.depth + 1, "aria-posinset": item.place, "aria-setsize": item.siblings,
     "aria-selected": here ? "true" : "false",
     "aria-expanded": parent ? (item.hidden > 0 ? "false" : "true") : null,
