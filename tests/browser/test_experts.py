@@ -33,9 +33,8 @@ def test_a_cell_is_chosen_by_keys_and_the_whole_page_follows(view: View) -> None
     frame.press("ArrowUp")
     frame.press("ArrowRight")
     assert _section(view) == {"layer": "13", "position": "4"}
-    view.page.wait_for_url("**layer=13*")
-    view.ready()
-    assert "at layer 13" in view.page.locator(".ntx-added").locator("xpath=../..").inner_text()
+    view.page.wait_for_url("**layer=13&position=4*")
+    expect(view.page.get_by_role("heading", name="at layer 13").last).to_be_visible(timeout=20_000)
     frame.press("End")
     frame.press("ArrowDown")
     view.page.wait_for_url("**layer=12*")
