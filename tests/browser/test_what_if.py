@@ -33,10 +33,12 @@ def test_an_experiment_is_found_again_by_back_forward_and_link(view: View) -> No
     page.get_by_role("button", name="A false premise").click()
     finished(page, "·fly")
     page.wait_for_url(re.compile("cats"), timeout=TIMEOUT_MS)
+    view.ready(TIMEOUT_MS)
     page.go_back()
     finished(page, "·Berlin")
     expect(page.get_by_label("Prompt")).to_have_value("The capital of France is")
     assert page.url == address and lanes(page) == first
+    view.ready(TIMEOUT_MS)
     page.go_forward()
     finished(page, "·fly")
     page.goto(address)
