@@ -6,6 +6,7 @@ A folder appears under its final name only when it is whole: it is made under a 
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -25,6 +26,7 @@ from core.engine.catalogue import ModelSpec, Wheel
 from core.engine.progress import Progress, report
 from core.errors import UserError
 
+MOE_ASSET = Path(__file__).resolve().parents[2] / "assets" / "moe" / "smollm2-135m-moe.safetensors"
 LAYOUT = 1  # raised when a converted folder is to look different; older folders are then made anew
 
 _PIECE_BYTES = 4 * 1024 * 1024
@@ -86,7 +88,15 @@ def is_whole(folder: Path) -> bool:
 
 
 def _final_folder(spec: ModelSpec) -> Path:
-    return cache_dir() / "models" / f"{spec.name}-v{LAYOUT}"
+    """Another layout or asset gets another folder, so that nothing made from an older one is opened."""
+    mark = f"-{_asset_mark()}" if spec.source == "moe" else ""
+    return cache_dir() / "models" / f"{spec.name}-v{LAYOUT}{mark}"
+
+
+@functools.cache
+def _asset_mark() -> str:
+    """The first 8 hex digits of the SHA-256 of the asset that makes the Mixture of Experts."""
+    return hashlib.sha256(MOE_ASSET.read_bytes()).hexdigest()[:8]
 
 
 def _make_once(spec: ModelSpec, progress: Progress | None) -> Path:
