@@ -168,6 +168,7 @@ class Journey extends Generate {
     const said = this.story(header)
     text(head, "p", "now", "ntg-now", said.title)
     text(head, "p", "now-sub", "ntg-now-sub nt-muted", header.notice || said.sub)
+    this.handles(head, header.labels)
     head.setAttribute("aria-live", this.film ? "off" : "polite")
     const main = part(root, "main", () => h("div", {}))
     const left = part(main, "left", () => h("div", { class: "ntj-left" }))
@@ -199,7 +200,22 @@ class Journey extends Generate {
   }
 
   /**
-   * The row of lenses, and the two handles of the film.
+   * What holds and what skips the film, there while it plays.
+   * @param {HTMLElement} root
+   * @param {Record<string, string>} labels
+   */
+  handles(root, labels) {
+    const film = part(root, "film", () => h("span", { class: "ntj-film" },
+      h("button", { type: "button", class: "nt-chip" }), h("button", { type: "button", class: "nt-chip" }, labels.film_skip)))
+    const [hold, skip] = /** @type {HTMLElement[]} */ ([...film.children])
+    film.style.visibility = this.film ? "visible" : "hidden"
+    put(hold, this.film?.held ? labels.film_go : labels.film_hold)
+    set(hold, { onclick: () => this.hold() })
+    set(skip, { onclick: () => this.endFilm() })
+  }
+
+  /**
+   * The row of lenses, and the heads under that of attention.
    * @param {HTMLElement} root
    * @param {any} header
    */
@@ -210,15 +226,7 @@ class Journey extends Generate {
       const chip = part(row, name, () => h("button", { type: "button", class: "nt-chip" }, labels[`lens_${name}`]))
       set(chip, { "aria-pressed": String(name === journey.lens.name), onclick: () => this.emit("lens", name) })
     }
-    const line = part(root, "lens-line", () => h("div", { class: "ntj-line" }))
-    const note = text(line, "p", "lens-note", "ntj-note nt-muted", labels[`lens_${journey.lens.name}_note`])
-    const film = part(line, "film", () => h("span", { class: "ntj-film" },
-      h("button", { type: "button", class: "nt-chip" }), h("button", { type: "button", class: "nt-chip" }, labels.film_skip)))
-    const [hold, skip] = /** @type {HTMLElement[]} */ ([...film.children])
-    film.style.visibility = this.film ? "visible" : "hidden"
-    put(hold, this.film?.held ? labels.film_go : labels.film_hold)
-    set(hold, { onclick: () => this.hold() })
-    set(skip, { onclick: () => this.endFilm() })
+    const note = text(root, "p", "lens-note", "ntj-note nt-muted", labels[`lens_${journey.lens.name}_note`])
     note.classList.toggle("busy", journey.lens.name === "say" && !journey.lens.complete)
     const heads = part(root, "heads", () => h("div", { class: "ntj-heads", role: "group", "aria-label": labels.heads_name }))
     heads.hidden = journey.lens.name !== "attention"

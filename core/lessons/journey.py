@@ -16,7 +16,7 @@ from core.lessons.lens import top_of
 
 BINS = 24
 DIALS = 4
-FIRST_PREDICTED, LAST_PREDICTED = 4, 60
+FIRST_PREDICTED, LAST_PREDICTED = 4, 32
 """Of a long prompt only the first and the last positions get their (unused) prediction worked out: one LM
 head each. The others are folded away on the screen."""
 
@@ -101,9 +101,13 @@ def _predict(trace: Any, made: Any) -> tuple[list[int], np.ndarray, np.ndarray]:
 
 
 def attention_row(trace: Any, layer: int, head: int, position: int) -> np.ndarray:
-    """(T,) how much ``position`` takes from every position in one head; zero to its right."""
-    row: np.ndarray = trace.layer(layer).weights(head)[position]
-    return row.astype(np.float32)
+    """(T,) how much ``position`` takes from every position in one head; zero to its right. Kept with the run's
+    tip, because the page is drawn again for many other reasons."""
+    kept = _ATTENDED.setdefault(trace.tip, {})
+    key = (layer, head, position)
+    if key not in kept:
+        kept[key] = trace.layer(layer).weights(head)[position].astype(np.float32)
+    return kept[key]
 
 
 def experts(trace: Any) -> Experts | None:
@@ -131,4 +135,5 @@ def dials(model: Any, position: int, count: int = DIALS) -> np.ndarray:
     return np.zeros(0, dtype=np.float32) if table is None else table.angle[0, :count].astype(np.float32)
 
 
+_ATTENDED: WeakKeyDictionary[Any, dict[tuple[int, int, int], np.ndarray]] = WeakKeyDictionary()
 _PREDICTED: WeakKeyDictionary[Any, tuple[list[int], np.ndarray, np.ndarray]] = WeakKeyDictionary()

@@ -21,7 +21,7 @@ from core.ui.pages import available_pages, page_info
 from core.ui.text import load
 
 DEFAULT_LENS = "size"
-LENS_BUDGET_S = 0.25
+LENS_BUDGET_S = 0.5
 _LENS = "nt_journey_lens"
 _WORK = "nt_journey_work"
 _OPEN = "nt_journey_open"

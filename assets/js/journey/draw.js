@@ -48,14 +48,16 @@ export function label(ctx, geo, box, text, colour, weight, more = "") {
   ctx.textBaseline = "middle"
   ctx.textAlign = "center"
   ctx.fillStyle = colour
-  if (geo.upright) {
+  const sign = geo.upright && ctx.measureText(text).width <= box.width - 4
+  if (sign) ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + 1)
+  else if (geo.upright) {
     ctx.save()
     ctx.translate(box.x + box.width / 2, box.y + box.height / 2)
     ctx.rotate(-Math.PI / 2)
     ctx.fillText(cut(ctx, text, room), 0, 0)
     ctx.restore()
-    return
   }
+  if (geo.upright) return
   const shown = cut(ctx, text, room - tail)
   const width = ctx.measureText(shown).width
   const x = box.x + (box.width - width - tail) / 2

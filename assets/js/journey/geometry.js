@@ -20,14 +20,15 @@ const EDGE = 6
 
 /**
  * @param {{width: number, count: number, layers: number, prompt: number, chosen: number, lane: number | null,
- *   open: boolean}} of `lane`: the layer below which room is made for arcs; `open`: a next token may come
+ *   open: boolean, wordy?: boolean}} of `lane`: the layer below which room is made for arcs; `open`: a next token may
+ *   come; `wordy`: the cells hold words, so columns stay wide and the middle folds earlier
  * @returns {Geometry}
  */
-export function measure({ width, count, layers, prompt, chosen, lane, open }) {
+export function measure({ width, count, layers, prompt, chosen, lane, open, wordy = false }) {
   const narrow = width < NARROW
   const rail = narrow ? 22 : 84
   const right = open ? (narrow ? 44 : 104) : EDGE + 8
-  const sizes = { widest: 128, narrowest: narrow ? 22 : 27 }
+  const sizes = { widest: 128, narrowest: wordy ? (narrow ? 46 : 54) : narrow ? 22 : 27 }
   const layout = fold(count, width - rail - right, prompt, chosen, narrow ? 10 : 24, sizes)
   const columns = layout.columns.map((column) => ({ ...column, x: column.x + rail }))
   const wide = columns[0]?.width ?? 0

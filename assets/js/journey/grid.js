@@ -71,6 +71,7 @@ function paint(canvas, m) {
   m.geo = measure({
     width, count, layers: header.layers, prompt: header.prompt, chosen: Math.min(view.position, count - 1),
     lane: view.lens.name === "attention" ? view.layer : null, open: view.open || header.state.ahead > 0,
+    wordy: view.lens.name === "say",
   })
   let scale = scales.get(arrays.embeddings)
   if (scale === undefined) scales.set(arrays.embeddings, (scale = scaleOf(arrays.embeddings)))

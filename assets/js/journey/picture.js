@@ -195,14 +195,16 @@ function marks(ctx, { geo, header, palette, moment }, column, layer) {
  * @param {number} row
  */
 function word(ctx, box, text, colour, palette, row) {
-  if (!text || box.width < 30) return
-  monospaced(ctx, row < 12 ? 12 : 14, 500)
+  if (!text) return
+  monospaced(ctx, row < 12 ? 13 : 14, 500)
+  const fits = ctx.measureText(text).width <= box.width - 2
+  if (!fits && box.width < 30) return
   ctx.textAlign = "center"
   ctx.textBaseline = "middle"
   const dark = luminance(`rgb(${colour.join(",")})`) < 0.32
   const light = luminance(palette.ink) > 0.5
   ctx.fillStyle = dark === light ? palette.ink : palette.paper
-  ctx.fillText(cut(ctx, text, box.width - 4), box.x + box.width / 2, box.y + box.height / 2 + 0.5)
+  ctx.fillText(fits ? text : cut(ctx, text, box.width - 2), box.x + box.width / 2, box.y + box.height / 2 + 0.5)
 }
 
 /**
