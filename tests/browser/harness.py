@@ -240,7 +240,12 @@ class View:
         return [text for place in found for text in place.all_inner_texts()]
 
     def no_sideways_scroll(self) -> None:
-        """The page is no wider than the window. Parts inside may scroll by themselves."""
+        """The page is no wider than the window. Parts inside may scroll by themselves.
+
+        Charts take their new width some time after the window changed; the page has a moment to come to rest.
+        """
+        with suppress(TimeoutError):
+            self.page.wait_for_function(f"() => !({_WIDER_THAN_WINDOW})().length", timeout=15_000)
         wide = self.page.evaluate(_WIDER_THAN_WINDOW)
         assert not wide, f"wider than the window at {self.page.viewport_size}: {wide}"
 
