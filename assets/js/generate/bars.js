@@ -38,9 +38,9 @@ export function renderBars(root, header, shown, vocabulary, level, on) {
 function row() {
   return h("li", {},
     h("button", { type: "button", class: "ntg-bar" },
-      h("span", { class: "ntg-bar-name nt-mono" }),
+      h("span", { class: "ntg-bar-name nt-mono" }), " ", // the spaces part the words for who cannot see the columns
       h("span", { class: "ntg-track" },
-        h("i", { class: "ntg-fill" }), h("i", { class: "ntg-model" }), h("span", { class: "ntg-bar-note" })),
+        h("i", { class: "ntg-fill" }), h("i", { class: "ntg-model" }), h("span", { class: "ntg-bar-note" })), " ",
       h("span", { class: "ntg-bar-value" })))
 }
 
@@ -57,16 +57,19 @@ function dress(item, bar, scale, labels, take) {
   const [fillBar, model, note] = /** @type {HTMLElement[]} */ ([...track.children])
   const label = candidateName(labels, bar.id, bar.text)
   put(name, label)
-  put(value, bar.removed ? percent(bar.model) : percent(bar.probability))
-  put(note, bar.recorded ? labels.taken : bar.removed ? labels[`removed_${bar.removed}`] : "")
+  const number = bar.removed ? percent(bar.model) : percent(bar.probability)
+  const said = bar.recorded ? labels.taken : bar.removed ? labels[`removed_${bar.removed}`] : ""
+  put(value, number)
+  put(note, said)
   button.className = ["ntg-bar", bar.removed && "removed", bar.recorded && "recorded", bar.drawn && "drawn"]
     .filter(Boolean).join(" ")
   button.dataset.id = String(bar.id)
   fillBar.style.transform = `scaleX(${Math.min(1, bar.probability / scale)})`
   model.style.left = `${Math.min(1, bar.model / scale) * 100}%`
-  const removed = bar.removed ? `, ${labels[`removed_${bar.removed}`]}` : ""
-  const values = { token: label, probability: percent(bar.probability), model: percent(bar.model) }
-  set(button, { "aria-label": fill(labels.take, values) + removed, onclick: () => take(bar.id) })
+  // The name begins with what is seen, so that a spoken command finds the button.
+  const seen = [label, said, number].filter(Boolean).join(" ")
+  const values = { probability: percent(bar.probability), model: percent(bar.model) }
+  set(button, { "aria-label": `${seen}. ${fill(labels.take, values)}`, onclick: () => take(bar.id) })
 }
 
 /**
