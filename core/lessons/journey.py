@@ -101,8 +101,10 @@ def _predict(trace: Any, made: Any) -> tuple[list[int], np.ndarray, np.ndarray]:
 
 
 def attention_row(trace: Any, layer: int, head: int, position: int) -> np.ndarray:
-    """(T,) how much ``position`` takes from every position in one head; zero to its right. Kept with the run's
-    tip, because the page is drawn again for many other reasons."""
+    """(T,) how much ``position`` takes from every position in one head; zero to its right.
+
+    Kept with the run's tip, because the page is drawn again for many other reasons.
+    """
     kept = _ATTENDED.setdefault(trace.tip, {})
     key = (layer, head, position)
     if key not in kept:

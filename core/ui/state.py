@@ -108,6 +108,9 @@ def begin_run(page: str) -> None:
     current.page = page
     if current.written is None or (query != current.written and not (moved and not query)):
         _adopt(current, query)
+    # Read from here on, even if this run is cut short before it writes: else the next run, still at the bare
+    # address of a page just entered, would take the empty query for news and forget the choices.
+    current.written = query
 
 
 def write_link() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.engine.model import LoadedModel
 from core.engine.text import TextCodec
-from core.ui import journey, loading, pages
+from core.ui import journey, loading, pages, state
 from tests.app import fakes
 from tests.unit import tiny
 
@@ -87,13 +88,26 @@ def test_the_lens_computes_only_when_the_browser_asks(monkeypatch: pytest.Monkey
 
 
 def test_a_lens_and_a_page_from_the_browser_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, Any] = {}
-    monkeypatch.setattr(journey.st, "session_state", state)
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(journey.st, "session_state", kept)
     for payload in ("nonsense", None, 3, ["say"]):
         journey._take_lens(payload)
-    assert not state
+    assert not kept
     journey._take_lens("say")
-    assert state["nt_journey_lens"] == "say"
+    assert kept["nt_journey_lens"] == "say"
+
+
+def test_a_page_just_entered_keeps_the_choices_when_its_first_run_is_cut_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = SimpleNamespace(to_dict=dict)  # bare: a page that was switched to
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state={}, query_params=address))
+    current = state.session()
+    current.page, current.written = "Journey", {"head": "3"}
+    current.select(head=3, layer=15)
+    state.begin_run("The block")  # cut short before the address is written
+    state.begin_run("The block")
+    assert (current.link.head, current.link.layer) == (3, 15)
 
 
 def test_the_handout_holds_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

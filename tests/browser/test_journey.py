@@ -44,9 +44,7 @@ def test_the_run_is_stepped_by_key_and_seen_through_every_lens(view: View) -> No
     at_step(page, 0)
 
     page.locator(".ntj-place button").click()
-    page.wait_for_url(re.compile(r"/block\?"), timeout=TIMEOUT_MS)
-    view.ready()
-    assert "head=3" in page.url and "layer=" in page.url
+    page.wait_for_url(re.compile(r"/block\?.*layer=15&head=3"), timeout=TIMEOUT_MS)
 
 
 def test_the_last_layer_would_say_what_the_model_says(view: View) -> None:
@@ -85,9 +83,3 @@ def test_odd_prompts_fit_a_phone(view: View, prompt: str) -> None:
     expect(page.locator(".ntj-grid canvas")).to_be_visible(timeout=TIMEOUT_MS)
     expect(page.locator(".ntj-station")).to_have_count(14)
     view.no_sideways_scroll()
-
-
-def test_nothing_serious_is_found_by_the_accessibility_check(view: View) -> None:
-    page = view.open("", prompt=PROMPT)
-    at_step(page, 0)
-    view.assert_accessible()
