@@ -31,6 +31,10 @@ import("./small_grid.js")
     for (const item of document.querySelectorAll("[data-testid=stSidebarNavItems] > div > li:not([role])")) {
       item.setAttribute("role", "none")
     }
+    // A formula wider than a phone scrolls sideways by itself: the keyboard must reach it too.
+    for (const formula of document.querySelectorAll(".katex-display:not([tabindex])")) {
+      formula.setAttribute("tabindex", "0")
+    }
   }
   let waiting = false
   new MutationObserver(() => {

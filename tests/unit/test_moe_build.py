@@ -118,3 +118,8 @@ def test_the_shipped_asset_is_whole_and_within_the_promised_size() -> None:
     assert 134_660_160 - idle <= 95_000_000
     for layer in asset.layers.values():
         assert sorted(layer.order.tolist()) == list(range(1536))
+
+
+def test_the_shipped_experts_have_a_width_that_the_stock_grouped_product_takes() -> None:
+    asset = read_asset()
+    assert (1536 - asset.shared) // asset.n_experts % 4 == 0
