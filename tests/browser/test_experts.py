@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import SIZES, View, text_of
+from tests.browser.harness import SIZES, View
 
 MOE = "smollm2-135m-moe"
 TEXT = "In 1984, the bank of the river flooded (twice)."
@@ -43,11 +43,9 @@ def test_a_cell_is_chosen_by_keys_and_the_whole_page_follows(view: View) -> None
 def test_forcing_another_expert_moves_the_distribution_and_is_badged(view: View) -> None:
     _open(view)
     view.page.get_by_role("button", name="Force it").click()
-    view.ready()
-    assert "Experiment: not your run" in text_of(view.page)
+    view.wait_for_text("Experiment: not your run")
     view.page.get_by_role("button", name="Reset: as the router chose").click()
-    view.ready()
-    assert "The router decides everything now." in text_of(view.page)
+    view.wait_for_text("The router decides everything now.")
 
 
 def test_looking_for_an_expert_fades_the_others_in_the_browser_alone(view: View) -> None:
@@ -60,8 +58,8 @@ def test_looking_for_an_expert_fades_the_others_in_the_browser_alone(view: View)
 def test_the_two_models_stand_side_by_side(view: View) -> None:
     _open(view)
     view.page.get_by_role("radio", name="Dense beside MoE", exact=True).click()
-    view.ready()
-    assert "KL(dense" in text_of(view.page) and "134.5M dense" in text_of(view.page)
+    view.wait_for_text("KL(dense")
+    view.wait_for_text("134.5M dense")
 
 
 @pytest.mark.parametrize("prompt", ["Hello", "🍜👩‍👩‍👧", "red fox, red fox, red fox", "word " * 300])
