@@ -1,10 +1,8 @@
 """What if: another token in one place, both texts side by side; true and false sentences scored."""
 
-import streamlit as st
-
 from core.ui import knowledge
 from core.ui.page import open_page
-from core.ui.what_if import live
+from core.ui.what_if import show
 from core.ui.what_if_ready import Experiment, experiments, sentences
 
 READY = (
@@ -23,7 +21,7 @@ PAIRS = (
 page = open_page("what_if", grid=False)
 page.intro()
 experiments(page, READY)
-st.fragment(live)(page)
+show(page)
 page.section("sentences")
 sentences(page, PAIRS)
 knowledge.show(page)

@@ -33,7 +33,8 @@ class Selection:
 class Session:
     """One learner's state. ``run_of`` is the request that ``run`` answers, to see when it is out of date.
 
-    ``kept_tree``: what was computed for the present request by a run that was dropped.
+    ``kept_tree``: what was computed for the present request by a run that was dropped. ``written``: what the
+    address said when it was last read or written; ``known``: what the state would have said then.
     """
 
     link: Link = field(default_factory=Link)
@@ -45,6 +46,7 @@ class Session:
     several_lines: bool = False
     page: str | None = None
     written: dict[str, str] | None = None
+    known: dict[str, str] | None = None
 
     @property
     def request(self) -> tuple[str, ...]:
@@ -83,6 +85,11 @@ class Session:
         """Let the chosen position be the newest column again."""
         self.link = replace(self.link, position=None)
 
+    @property
+    def query(self) -> dict[str, str]:
+        """The address that reproduces what the learner has now."""
+        return links.format_link(with_run(self.link, self.run))
+
     def drop_run(self) -> None:
         """Forget the run; the next page run starts it anew from the link, on the same tree where the
         request is the same (so that back and forward in the browser lose no branch)."""
@@ -101,16 +108,21 @@ def session() -> Session:
 
 def begin_run(page: str) -> None:
     """Read the address when it is news: at the first run of a session, after back and forward, in an edited
-    link."""
+    link.
+
+    A second click that comes before the browser has taken the newest address still carries the one before.
+    Its callback has changed the state already, which back and forward never do, so then the state counts.
+    """
     current = session()
     query = {name: value for name, value in st.query_params.to_dict().items() if name in links.NAMES}
     moved = current.page is not None and current.page != page
+    acted = current.known is not None and current.query != current.known
     current.page = page
-    if current.written is None or (query != current.written and not (moved and not query)):
+    if current.written is None or (query != current.written and not acted and not (moved and not query)):
         _adopt(current, query)
     # Read from here on, even if this run is cut short before it writes: else the next run, still at the bare
     # address of a page just entered, would take the empty query for news and forget the choices.
-    current.written = query
+    current.written, current.known = query, current.query
 
 
 def write_link() -> None:
@@ -122,7 +134,7 @@ def write_link() -> None:
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in links.NAMES}
     if st.query_params.to_dict() != others | query:
         st.query_params.from_dict(others | query)
-    current.written = query
+    current.written = current.known = query
 
 
 def stop_page() -> NoReturn:

@@ -115,17 +115,26 @@ def write_address(current: Work, session: Session) -> None:
     others = {n: v for n, v in before.items() if n not in (*links.NAMES, SWAP, LENGTH)}
     if before != others | link | own:
         st.query_params.from_dict(others | link | own)
-    session.written, current.written = link, own
+    session.written, session.known, current.written = link, link, own
 
 
 # -- the page ----------------------------------------------------------------------------------------
+
+
+def show(page: Page) -> None:
+    """Both texts, in a fragment that grows them piece by piece.
+
+    The address is read here and not in the fragment: back and forward draw the whole page, while an event of
+    the component may still carry the address from before the last one was written.
+    """
+    read_address(work())
+    st.fragment(live)(page)
 
 
 def live(page: Page) -> None:
     """Everything that moves: the swap, both texts, their numbers, the check."""
     now, current = Page("what_if", page.session, page.model), work()
     now.run.limit(now.session.link.tokens)
-    read_address(current)
     _open_pending(now, current)
     pair = _pair(now, current)
     if current.more:

@@ -80,6 +80,18 @@ def test_stepping_writes_the_step_and_back_keeps_what_was_ahead(shell: AppTest) 
     assert shown(shell) == before
 
 
+def test_a_second_click_at_the_address_before_the_first_is_not_taken_for_back(shell: AppTest) -> None:
+    """The browser sends its address with each click; a quick second click comes from the one before."""
+    shell.run()
+    shell.button(key="next").click().run()
+    del shell.query_params["step"]
+    shell.button(key="next").click().run()
+    assert shell.query_params["step"] == "2"
+    del shell.query_params["step"]
+    shell.run()
+    assert "step=0" in shown(shell), "without a click the address is news"
+
+
 def test_a_link_repeats_forced_tokens_and_steps_drawn_under_other_settings(shell: AppTest) -> None:
     shell.run()
     for key in ("next", "force", "next", "hotter", "next", "back"):

@@ -23,7 +23,6 @@ def finished(page: Page, swapped: str) -> None:
     expect(page.locator('.ntw > [data-part="progress"]')).to_be_hidden(timeout=TIMEOUT_MS)
 
 
-@pytest.mark.full  # timed out once waiting for the address; see docs/DEVELOPING.md, "Known faults"
 def test_an_experiment_is_found_again_by_back_forward_and_link(view: View) -> None:
     page = view.open("what-if", prompt="Dog bites man")
     page.get_by_role("button", name="An early wrong fact").click()
