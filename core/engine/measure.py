@@ -60,7 +60,7 @@ def never() -> bool:
     return False
 
 
-class _Turn:
+class Turn:
     """A background turn that can be given back and taken again in the middle of a forward pass."""
 
     def __init__(self, scheduler: SerialScheduler, stop: Callable[[], bool]) -> None:
@@ -138,8 +138,8 @@ class Meter:
         return Timed(ended - began - turn.waited_s, turn.waited_s, logits)
 
     @contextmanager
-    def _turn(self) -> Iterator[_Turn]:
-        turn = _Turn(self._model.scheduler, self._stop)
+    def _turn(self) -> Iterator[Turn]:
+        turn = Turn(self._model.scheduler, self._stop)
         turn.take()
         try:
             yield turn

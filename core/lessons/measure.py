@@ -1,28 +1,19 @@
-"""Measurements that a learner starts: a job that runs beside the page, and what each measurement yields.
-
-A plan is a generator: it does one pass at a time and yields what is known so far. A :class:`Job` runs a plan
-in a thread of its own, so that the page stays free, the learner may leave and come back, and Stop works at
-once.
-"""
+"""Measurements that a learner starts, as plans for a :class:`core.lessons.job.Job`: what each one yields."""
 
 from __future__ import annotations
 
-import logging
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from core.decoding.params import SamplingParams
 from core.decoding.sampling import choose, pipeline
-from core.engine.measure import Machine, Meter, Stopped
-from core.errors import UserError
-
-LOG = logging.getLogger("next_token")
+from core.engine.measure import Machine, Meter
+from core.lessons.job import Plan, Report
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 PREFILL_ROUNDS = 3
@@ -30,65 +21,6 @@ DECODE_ROUNDS = 5
 STEP_ROUNDS = 5
 RATIO_LENGTH = 16
 """Prompt length at which the cost of looking is measured: short, as a traced pass is one turn."""
-
-Status = Literal["running", "done", "stopped", "failed"]
-
-
-@dataclass(frozen=True)
-class Report:
-    """Where a plan stands: ``done`` of ``total`` passes (or of their cost), and what is known so far."""
-
-    done: float
-    total: float
-    result: Any
-
-
-Plan = Callable[[Callable[[], bool]], Iterator[Report]]
-"""Given a function that says whether to stop, yields reports until it is complete."""
-
-
-class Job:
-    """A plan running in its own thread. All attributes may be read at any time from any thread."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.report = Report(0, 1, None)
-        self.status: Status = "running"
-        self.problem: UserError | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(plan,), name="measurement", daemon=True)
-        self._thread.start()
-
-    @property
-    def running(self) -> bool:
-        return self.status == "running"
-
-    @property
-    def share(self) -> float:
-        """How much is done, from 0 to 1."""
-        return min(1.0, self.report.done / self.report.total) if self.report.total else 1.0
-
-    def stop(self) -> None:
-        """Ask it to end; what was measured so far stays."""
-        self._stop.set()
-
-    def join(self, timeout_s: float | None = None) -> None:
-        """Wait until it has ended."""
-        self._thread.join(timeout_s)
-
-    def _work(self, plan: Plan) -> None:
-        try:
-            for report in plan(self._stop.is_set):
-                self.report = report
-                if self._stop.is_set():
-                    raise Stopped
-            self.status = "done"
-        except Stopped:
-            self.status = "stopped"
-        except UserError as problem:
-            self.problem, self.status = problem, "failed"
-        except Exception:  # a thread has nobody above it: the log gets the trace, the page a plain sentence
-            LOG.exception("A measurement failed")
-            self.status = "failed"
 
 
 # --- time to first token ---------------------------------------------------------------------------------
@@ -142,7 +74,7 @@ def lengths_plan(model: Any, prompt_ids: Sequence[int], lengths: Sequence[int]) 
     The prompts are the given one repeated. For each length one prefill and one step are thrown away.
     """
 
-    def plan(stop: Callable[[], bool]) -> Iterator[Report]:
+    def plan(stop: Callable[[], bool]) -> Generator[Report]:
         total = float(sum(_length_cost(length) for length in lengths)) + 3 * _length_cost(RATIO_LENGTH)
         meter, result, done = Meter(model, stop), LengthsResult(), 0.0
         yield Report(done, total, result)
@@ -266,7 +198,7 @@ def step_plan(model: Any, token_ids: Sequence[int]) -> Plan:
     Both in turns, the first of each thrown away. Needs two tokens at least.
     """
 
-    def plan(stop: Callable[[], bool]) -> Iterator[Report]:
+    def plan(stop: Callable[[], bool]) -> Generator[Report]:
         meter = Meter(model, stop)
         result = StepResult(token_ids[-1], len(token_ids) - 1)
         total = 2 * (STEP_ROUNDS + 1)
@@ -314,7 +246,7 @@ def answer_plan(model: Any, prompt_ids: Sequence[int], count: int) -> Plan:
     The first token costs the same either way: the prompt in one pass.
     """
 
-    def plan(stop: Callable[[], bool]) -> Iterator[Report]:
+    def plan(stop: Callable[[], bool]) -> Generator[Report]:
         meter, ids = Meter(model, stop), list(prompt_ids)
         result = AnswerResult(len(ids))
         meter.prefill(ids)  # warm-up

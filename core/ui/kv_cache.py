@@ -12,7 +12,8 @@ from core.charts.labels import byte_size, number, seconds
 from core.components.kv_cache import cache_grid, cell_vectors, read_cell
 from core.lessons import kv_cache as lesson
 from core.lessons.calculators import compact, from_shape
-from core.lessons.measure import AnswerResult, Plan, StepResult, answer_plan, step_plan, total_curve
+from core.lessons.job import Plan
+from core.lessons.measure import AnswerResult, StepResult, answer_plan, step_plan, total_curve
 from core.ui.measure import Measurement, measurement
 from core.ui.page import Page
 from core.ui.stepping import step_buttons

@@ -1,4 +1,4 @@
-"""A measurement on a page: start, progress, stop, and what is known so far; the page stays free meanwhile.
+"""A job on a page (a measurement, a training run): start, progress, stop; the page stays free meanwhile.
 
 The job runs in a thread of its own and is kept in the session: a learner who leaves the page finds it again.
 A small fragment looks at it a few times a second while it runs and draws nothing but itself.
@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.lessons.measure import Job, Plan
+from core.lessons.job import Job, Plan
 from core.ui.page import Page
 
 POLL_S = 0.7
@@ -23,13 +23,17 @@ _JOBS = "nt_jobs"
 class Measurement:
     """``about``: what it is about (a model, a prompt); results about something else are forgotten.
 
-    ``controls`` draws the settings and returns how to make the plan; ``show`` draws a result.
+    ``controls`` draws the settings and returns how to make the plan; ``show`` draws a result. ``doing`` says
+    what goes on beside the progress bar (None: the label ``measuring``). ``forgotten_after_s``: see Job.
     """
 
     name: str
     about: tuple[Any, ...]
     controls: Callable[[], Callable[[], Plan]]
     show: Callable[[Any], None]
+    doing: Callable[[Any], str] | None = None
+    icon: str = ":material/timer:"
+    forgotten_after_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def _panel(page: Page, what: Measurement) -> None:
             st.button(
                 page.label(f"start_{what.name}"),
                 key=f"nt_measure_start_{what.name}",
-                icon=":material/timer:",
+                icon=what.icon,
                 disabled=running,
                 on_click=_start,
                 args=(what, make),
@@ -67,10 +71,12 @@ def _panel(page: Page, what: Measurement) -> None:
 
 def _watch(page: Page, what: Measurement, job: Job, was_running: bool) -> None:
     """Progress and results. When the job has ended the page is drawn once more, so that the watching ends."""
+    job.seen()
     if was_running and not job.running:
         st.rerun()
     if job.running:
-        st.progress(job.share, page.label("measuring"))
+        doing = what.doing(job.report.result) if what.doing else page.label("measuring")
+        st.progress(job.share, doing)
     elif job.status == "stopped":
         st.caption(page.label("stopped"))
     elif job.status == "failed":
@@ -100,4 +106,4 @@ def _start(what: Measurement, make: Callable[[], Plan]) -> None:
     before = _kept().get(what.name)
     if before is not None:
         before.job.stop()
-    _kept()[what.name] = _Kept(what.about, Job(make()))
+    _kept()[what.name] = _Kept(what.about, Job(make(), what.forgotten_after_s))

@@ -13,7 +13,8 @@ from core.components.timeline import read_position, run_timeline, unused_predict
 from core.lessons import timeline as lesson
 from core.lessons.calculators import from_shape
 from core.lessons.generate import name_of
-from core.lessons.measure import LengthsResult, Plan, lengths_plan, lengths_up_to
+from core.lessons.job import Plan
+from core.lessons.measure import LengthsResult, lengths_plan, lengths_up_to
 from core.ui.measure import Measurement, measurement
 from core.ui.page import Page
 from core.ui.stepping import step_buttons

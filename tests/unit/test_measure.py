@@ -13,7 +13,7 @@ from core.engine.measure import Meter, Stopped
 from core.engine.model import LoadedModel
 from core.engine.scheduler import INTERACTIVE, SerialScheduler
 from core.lessons import measure
-from core.lessons.measure import Job, Report
+from core.lessons.job import Job, Report
 from tests.unit import tiny
 
 
@@ -197,3 +197,20 @@ def test_a_job_that_fails_says_so_and_the_process_lives() -> None:
     job = Job(plan)
     job.join(5)
     assert job.status == "failed"
+
+
+def test_a_job_that_no_page_looks_at_ends_and_gives_back_what_it_held() -> None:
+    held = threading.Event()
+
+    def plan(stop: Any) -> Any:
+        held.set()
+        try:
+            while True:
+                yield Report(0, 1, None)
+                time.sleep(0.01)
+        finally:
+            held.clear()
+
+    job = Job(plan, forgotten_after_s=0.2)
+    job.join(60)
+    assert job.status == "stopped" and not held.is_set()
