@@ -1,6 +1,7 @@
 """The plain library, without any of this app's own code: what the engine is checked against.
 
-Used by ``verify``, ``bench`` and tests only. Everything runs on the same weights in the same process.
+Used by ``verify``, ``bench``, tests and a page's check line. Everything runs on the same weights in the same
+process.
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ def bare_logits(model: LoadedModel, token_ids: Sequence[int]) -> np.ndarray:
     """(T, V) logits of one plain forward pass."""
     with model.scheduler.turn(), torch.inference_mode():
         return model.hf_model(input_ids=torch.tensor([list(token_ids)])).logits[0].numpy()
+
+
+def loss(model: LoadedModel, token_ids: Sequence[int], labels: Sequence[int]) -> float:
+    """The library's own mean loss, nats; it shifts ``labels`` by one itself and leaves those of −100 out."""
+    ids, marked = torch.tensor([list(token_ids)]), torch.tensor([list(labels)])
+    with model.scheduler.turn(), torch.inference_mode():
+        return float(model.hf_model(input_ids=ids, labels=marked, use_cache=False).loss)
 
 
 def greedy(model: LoadedModel, token_ids: Sequence[int], count: int) -> list[int]:
