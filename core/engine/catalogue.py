@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from core.engine import made_here
 from core.errors import UserError
 
-Source = Literal["gguf", "moe", "hub", "folder"]
+Source = Literal["gguf", "moe", "hub", "folder", "made"]
 
 DEFAULT = "smollm2-135m"
 
@@ -133,6 +134,8 @@ def find(name: str) -> ModelSpec:
     name = name.strip()
     if spec := _BY_NAME.get(name):
         return spec
+    if made_here.is_name(name):
+        return _made_spec(name)
     if 0 < len(name) <= _MAX_NAME and name.isprintable():
         if looks_like_path(name):
             return _folder_spec(name)
@@ -143,6 +146,17 @@ def find(name: str) -> ModelSpec:
         f"There is no model called {shortened(name)}.",
         f"Choose one of {', '.join(_BY_NAME)}, a Hugging Face id (owner/model), or a folder on this machine.",
     )
+
+
+def _made_spec(name: str) -> ModelSpec:
+    model = made_here.find(name)
+    if model is None or model.spec is None:
+        raise UserError(
+            f"The model {name} was trained in this app and is not in its memory.",
+            "It lives until the app restarts or newer ones take its place. Train it again on the page From "
+            "zero: the same text, settings and steps give the same model.",
+        )
+    return model.spec
 
 
 def looks_like_path(name: str) -> bool:
@@ -182,6 +196,8 @@ def is_local(name: str) -> bool:
         spec = find(name)
     except UserError:
         return False
+    if spec.source == "made":
+        return True
     from core.engine.weights import ready_folder
 
     return ready_folder(spec) is not None

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.engine import catalogue, memory, weights
+from core.engine import catalogue, made_here, memory, weights
 from core.engine.catalogue import ModelSpec
 from core.engine.memory import free_memory as free_memory
 from core.engine.progress import Progress, report
@@ -80,7 +80,8 @@ def load_model(name: str, progress: Progress | None = None, *, allow_download: b
     Safe to call from several threads; float32 on the CPU, in evaluation mode.
 
     Args:
-        name: of the catalogue, a Hugging Face id, or a path to a local folder.
+        name: of the catalogue, of a model trained in this process, a Hugging Face id, or a path to a local
+            folder.
         progress: told about downloading, converting and loading.
         allow_download: with ``False`` (a name that came in a link) only what is on this machine is loaded.
 
@@ -88,7 +89,7 @@ def load_model(name: str, progress: Progress | None = None, *, allow_download: b
         UserError: a sentence on what went wrong and what to do.
     """
     name = name.strip()
-    if (model := _SHELF.find(name)) is not None:
+    if (model := made_here.find(name) or _SHELF.find(name)) is not None:
         return model
     spec = catalogue.find(name)
     with _SHELF.lock_for(spec.name):

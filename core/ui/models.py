@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.charts.labels import byte_size
+from core.engine import made_here
 from core.engine.catalogue import CATALOGUE, find, is_local, looks_like_path
 from core.ui.links import DEFAULT_MODEL
 from core.ui.text import label
@@ -11,14 +14,17 @@ DEFAULT = DEFAULT_MODEL
 _BY_NAME = {spec.name: spec for spec in CATALOGUE}
 
 
-def offered(current: str) -> list[str]:
-    """Names for the picker: the catalogue, and the one in use when it is not in there."""
-    names = list(_BY_NAME)
+def offered(current: str, trained: Sequence[str] = ()) -> list[str]:
+    """Names for the picker: the catalogue, what this learner trained (``trained``), and the one in use."""
+    names = [*_BY_NAME, *(name for name in trained if made_here.find(name) is not None)]
     return names if current in names else [*names, current]
 
 
 def title(name: str) -> str:
-    """What the picker calls a model: its title in the catalogue, or the name itself."""
+    """What the picker calls a model: its title in the catalogue or from its training, or the name itself."""
+    made = made_here.find(name)
+    if made is not None and made.spec is not None:
+        return made.spec.title
     return _BY_NAME[name].title if name in _BY_NAME else name
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from core.engine import made_here
 from core.errors import UserError
 from core.ui import loading, models, notices, runs, state
+from core.ui.pages import page_info
 from core.ui.state import Session
 from core.ui.text import label, literal
 
@@ -34,7 +36,11 @@ def model_or_stop(session: Session) -> Any:
     if load.status == "failed":
         _failed(session, name, load)
         state.stop_page()
-    return loading.model(name)
+    try:
+        return loading.model(name)
+    except UserError as error:  # it was ready once, and has left the memory or the disk since
+        _gone(session, name, error)
+        state.stop_page()
 
 
 def run_or_stop(session: Session, model: Any) -> None:
@@ -78,8 +84,7 @@ def _ask_first(session: Session, name: str) -> None:
     try:
         description = models.description(name)
     except UserError as error:
-        notices.user_error(error)
-        st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_use_default")
+        _gone(session, name, error)
         return
     with st.container(key="nt_ask_model", border=True):
         st.markdown(label("shell", "ask_model", name=f"`{name.replace('`', '')}`"))
@@ -93,6 +98,15 @@ def _ask_first(session: Session, name: str) -> None:
                 key="nt_agree",
             )
             st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_no")
+
+
+def _gone(session: Session, name: str, error: UserError) -> None:
+    """A model that cannot be had by waiting: what to do, and a way on."""
+    notices.user_error(error)
+    with st.container(horizontal=True, gap="small"):
+        if made_here.is_name(name) and st.button(label("shell", "train_again"), key="nt_train_again"):
+            st.switch_page(str(page_info("from_zero").file))
+        st.button(label("shell", "use_default"), on_click=_use_default, args=(session,), key="nt_use_default")
 
 
 def _agree(session: Session, name: str) -> None:

@@ -70,7 +70,7 @@ def _prompt_field(session: Session) -> None:
 
 
 def _model_menu(session: Session) -> None:
-    names = models.offered(session.link.model)
+    names = models.offered(session.link.model, session.trained)
     st.session_state[_MODEL] = session.link.model
     st.selectbox(
         label("shell", "model"),

@@ -33,6 +33,7 @@ class Selection:
 class Session:
     """One learner's state. ``run_of`` is the request that ``run`` answers, to see when it is out of date.
 
+    ``trained``: names of the models that this learner trained from zero, the newest last.
     ``kept_tree``: what was computed for the present request by a run that was dropped. ``written``: what the
     address said when it was last read or written; ``known``: what the state would have said then.
     """
@@ -44,6 +45,7 @@ class Session:
     kept_tree: Tree | None = None
     asked_model: str | None = None
     several_lines: bool = False
+    trained: list[str] = field(default_factory=list)
     page: str | None = None
     written: dict[str, str] | None = None
     known: dict[str, str] | None = None
