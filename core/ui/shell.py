@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.components.versions import ASSETS
-from core.ui import loading, state
+from core.ui import loading, moving, state, terms
 from core.ui.pages import PageInfo, available_pages, home_page
 from core.ui.text import label, section
 
@@ -29,6 +29,8 @@ def main() -> None:
     theme = "dark" if st.context.theme.type == "dark" else "light"
     st.logo(str(IMAGES / f"wordmark-{theme}.svg"), size="large", icon_image=str(IMAGES / "icon.svg"))
     state.begin_run(chosen.title)
+    moving.go_where_asked()
+    terms.layer(chosen.title)
     loading.wait_for_imports()
     chosen.run()
     state.write_link()

@@ -1,7 +1,8 @@
 """Everything a learner reads: ``assets/text/<language>/<page>.md``.
 
 A file holds named Markdown sections, ``## name``, and the section ``## labels`` with short strings, one a
-line, ``- key: text``. Text before the first section is a note to writers and is not shown.
+line, ``- key: text``. Text before the first section is a note to writers and is not shown. In a section
+``[words](term:slug)`` opens a term of the glossary in place.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from core.lessons import glossary
+
 TEXT_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "text"
 LANGUAGE = "en"
 
+_GLOSSARY = "glossary"
 _SECTION = re.compile(r"^## +(.+?) *$", re.MULTILINE)
 _LABEL = re.compile(r"^- +([\w-]+): *(.*?) *$", re.MULTILINE)
 
@@ -62,8 +66,20 @@ def load(page: str, language: str = LANGUAGE) -> PageText:
 
 
 def section(page: str, name: str) -> str:
-    """Markdown of a section of a page."""
-    return load(page).section(name)
+    """Markdown of a section of a page, its marked terms made links into the glossary."""
+    return glossary.linked(load(page).section(name), terms())
+
+
+@cache
+def terms(language: str = LANGUAGE) -> dict[str, glossary.Term]:
+    """The terms of the glossary, by slug."""
+    return glossary.parse_terms(load(_GLOSSARY, language).section("terms"))
+
+
+@cache
+def sources(language: str = LANGUAGE) -> dict[str, glossary.Source]:
+    """The papers and documentation that the terms and ideas name."""
+    return glossary.parse_sources(load(_GLOSSARY, language).section("sources"))
 
 
 def label(page: str, key: str, **values: object) -> str:
