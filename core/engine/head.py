@@ -44,14 +44,17 @@ class Head:
     def logits(self, residual: torch.Tensor) -> torch.Tensor:
         """Final norm and LM head on block inputs or outputs: (n, d_model) → (n, V)."""
         with self._scheduler.turn(), torch.inference_mode():
-            logits = self._roles.lm_head(self._roles.final_norm(residual[None]))[0]
-            if self._softcap is not None:
-                logits = torch.tanh(logits / self._softcap) * self._softcap
-            if self._factor != 1.0:
-                logits = logits * self._factor
-            if self._divisor != 1.0:
-                logits = logits / self._divisor
-            return logits
+            return self.adjusted(self._roles.lm_head(self._roles.final_norm(residual[None]))[0])
+
+    def adjusted(self, logits: torch.Tensor) -> torch.Tensor:
+        """What the family does to logits after the LM head, number by number; most do nothing."""
+        if self._softcap is not None:
+            logits = torch.tanh(logits / self._softcap) * self._softcap
+        if self._factor != 1.0:
+            logits = logits * self._factor
+        if self._divisor != 1.0:
+            logits = logits / self._divisor
+        return logits
 
     def remember(self, of: Pass, logits: np.ndarray) -> None:
         """Keep the last logits of a pass at hand until a few other passes have come."""
