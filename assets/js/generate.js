@@ -4,6 +4,7 @@
  * computed here. `render` keeps the elements across steps, so nothing flickers and the focus stays where it is.
  */
 import { h, memory, part, set } from "./lib/dom.js"
+import * as grid from "./small_grid.js"
 import { BAR_COUNTS, renderBars, text } from "./generate/bars.js"
 import { renderDraw } from "./generate/draw-line.js"
 import { renderFacts } from "./generate/facts.js"
@@ -14,7 +15,7 @@ import { renderSettings } from "./generate/settings.js"
 import { SPEEDS, onKey, renderStepper } from "./generate/stepper.js"
 import { distribution } from "./generate/view-model.js"
 
-export const styles = ["generate.css", "generate-numbers.css"]
+export const styles = ["generate.css", "generate-numbers.css", "small_grid.css"]
 
 const LOST_AFTER_MS = 60_000
 const FALL_MS = 260
@@ -279,11 +280,15 @@ export class Generate {
  */
 export function render(element, header, arrays, emit) {
   const page = memory(element, () => new Generate(element))
+  const map = part(element, "grid", () => h("div", { class: "ntg-map" }))
+  grid.render(map, header.grid, { shades: arrays.shades }, emit)
   page.emit = emit
   page.receive(header, arrays.logits)
 }
 
 /** @param {HTMLElement} element */
 export function destroy(element) {
+  const map = element.querySelector(".ntg-map")
+  if (map) grid.destroy(/** @type {HTMLElement} */ (map))
   memory(element, () => new Generate(element)).stop()
 }

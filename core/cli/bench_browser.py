@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
+from playwright.sync_api import Browser, Page, Response, WebSocket, sync_playwright
 
 from core.errors import UserError
 from tools import find_browser
@@ -153,7 +153,7 @@ def _step_ms(page: Page) -> float:
 
 
 def _open(browser: Browser, address: str) -> tuple[Page, list[int]]:
-    """A settled page of its own context, and a list that collects the bytes of its websocket frames."""
+    """A settled page of its own context, and a list that collects the bytes that go to and fro."""
     # Less motion: the token's fall into the text is a show after the step, not part of what the step costs.
     page = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce").new_page()
     sizes: list[int] = []
@@ -165,7 +165,12 @@ def _open(browser: Browser, address: str) -> tuple[Page, list[int]]:
         websocket.on("framesent", count)
         websocket.on("framereceived", count)
 
+    def on_response(response: Response) -> None:
+        if "/line/" in response.url:
+            sizes.append(len(response.request.post_data or "") + int(response.headers["content-length"]))
+
     page.on("websocket", on_socket)
+    page.on("response", on_response)
     page.goto(address)
     page.wait_for_selector("h1", timeout=120_000)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=120_000)

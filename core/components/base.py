@@ -15,6 +15,7 @@ import numpy as np
 import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 
+from core.components.lines import Line
 from core.components.versions import asset_version
 
 Arrays = Sequence[np.ndarray] | Mapping[str, np.ndarray]
@@ -55,13 +56,15 @@ def mount(
     arrays: Arrays = (),
     height: int | None = None,
     on: Mapping[str, EventHandler] | Sequence[str] = (),
+    line: Line | None = None,
 ) -> Any:
     """Show the component ``assets/js/<name>.js``.
 
     ``arrays`` is a list, or a mapping when the browser side shall reach them by name as well. ``height`` is
     in pixels; None follows the content. ``on`` names the events that the component may emit: with a mapping
     the handler is called with the event's payload before the page is drawn again; with plain names the
-    payload is read from the returned object, ``result.<event>``.
+    payload is read from the returned object, ``result.<event>``. An event of ``line`` is asked there first
+    and comes here when the line has no answer.
     """
     handlers: Mapping[str, EventHandler] = on if isinstance(on, Mapping) else dict.fromkeys(on, _ignore)
     callbacks: dict[str, Callable[[], None]] = {
@@ -69,14 +72,23 @@ def mount(
     }
     return _renderer(name)(
         key=key,
-        data=pack(header, arrays),
+        data=pack(header, arrays, line),
         height=height if height is not None else "content",
         **callbacks,
     )
 
 
-def pack(header: Mapping[str, Any], arrays: Arrays = ()) -> bytes:
-    """The message as bytes. Raises TypeError for an array type without a counterpart in the browser."""
+def pack(
+    header: Mapping[str, Any],
+    arrays: Arrays = (),
+    line: Line | None = None,
+    address: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The message as bytes. ``address``: what the browser shall write into its address, for answers on a
+    line, which Streamlit does not see (``{"names": [...], "query": {...}}``; None: nothing).
+
+    Raises TypeError for an array type without a counterpart in the browser.
+    """
     named = isinstance(arrays, Mapping)
     items: list[tuple[str | None, np.ndarray]] = (
         list(arrays.items()) if isinstance(arrays, Mapping) else [(None, array) for array in arrays]
@@ -94,7 +106,10 @@ def pack(header: Mapping[str, Any], arrays: Arrays = ()) -> bytes:
         padding = -len(raw) % _ALIGNMENT
         chunks += [raw, b"\0" * padding]
         offset += len(raw) + padding
-    text = json.dumps({"header": header, "arrays": table}, ensure_ascii=False, allow_nan=False).encode()
+    message: dict[str, Any] = {"header": header, "arrays": table}
+    if line is not None:
+        message |= {"line": line.header(), "address": address}
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
     start = 4 + len(text)
     return b"".join([len(text).to_bytes(4, "little"), text, b"\0" * (-start % _ALIGNMENT), *chunks])
 

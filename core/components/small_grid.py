@@ -27,8 +27,7 @@ def shades(norms: np.ndarray) -> np.ndarray:
     return np.nan_to_num(np.clip(255 * (logs - low) / span, 0, 255)).astype(np.uint8)
 
 
-def small_grid(
-    norms: np.ndarray,
+def header(
     tokens: Sequence[str],
     *,
     prompt_length: int,
@@ -36,15 +35,9 @@ def small_grid(
     layer: int,
     position: int,
     labels: Mapping[str, str],
-    key: str,
-    on_choose: EventHandler,
-) -> Any:
-    """Show the grid. ``norms`` (n_layers, T): the size of each block's output, layer 0 first; ``tokens``: T
-    texts.
-
-    ``on_choose`` is called with ``{"layer": int, "position": int}``.
-    """
-    header = {
+) -> dict[str, Any]:
+    """The grid's header. ``tokens``: T texts; ``layer`` and ``position``: the chosen cell."""
+    return {
         "tokens": list(tokens),
         "prompt_length": prompt_length,
         "limit": f"{prompt_limit:,}",
@@ -52,6 +45,13 @@ def small_grid(
         "position": position,
         "labels": dict(labels),
     }
+
+
+def small_grid(message: Mapping[str, Any], norms: np.ndarray, *, key: str, on_choose: EventHandler) -> Any:
+    """Show the grid. ``norms`` (n_layers, T): the size of each block's output, layer 0 first.
+
+    ``on_choose`` is called with ``{"layer": int, "position": int}``.
+    """
     return mount(
-        "small_grid", key=key, header=header, arrays={"shades": shades(norms)}, on={"choose": on_choose}
+        "small_grid", key=key, header=message, arrays={"shades": shades(norms)}, on={"choose": on_choose}
     )

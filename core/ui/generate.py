@@ -1,53 +1,78 @@
-"""What the Generate page's events do to the run. The browser's settings come with each event and are kept."""
+"""The Generate page: the run as a message to the browser, and what the browser's events do to the run.
+
+An event comes with the browser's settings, which are kept. Most are answered on the session's own line,
+beside the page's script (see ``core.components.lines``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
+from core.components import generate as component
 from core.components.generate import GenerateEvent, read_event
 from core.decoding.params import SamplingParams
 from core.decoding.run import Run
 from core.errors import UserError
+from core.lessons.generate import candidates, choices, facts, ribbon
+from core.ui import state
+from core.ui.page import Page
 from core.ui.state import Session
 from core.ui.text import load
 
-_KEY = "nt_generate_answer"
+ACT = "act"
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The last event that was carried out, and what could not be done (a plain sentence, or "")."""
-
-    number: int = 0
-    notice: str = ""
-
-
-def on_event(session: Session) -> Callable[[Any], None]:
-    """The handler of the component's event ``act``; runs before the page is drawn again."""
-
-    def handle(payload: Any) -> None:
-        event = read_event(payload)
-        run = session.run
-        if event is None or run is None:
-            return
-        notice = ""
-        try:
-            apply(session, run, event)
-        except UserError as error:
-            notice = f"{error.what} {error.todo}"
-        st.session_state[_KEY] = Answer(event.number, notice)
-
-    return handle
+def live(page: Page) -> None:
+    """What a step changes, drawn alone; the steps themselves are answered on the line."""
+    session, line = page.session, page.session.line(ACT)
+    with session.lock:
+        now = Page(page.name, session, page.model)
+        now.run.limit(session.link.tokens)
+        line.answer = _answers(now)
+        on = {ACT: on_event(session), "choose": now.choose_cell}
+        component.generate(_message(now), now.run.tip.logits, now.grid_norms(), on, line)
+        now.sync_link()
 
 
-def answered(session: Session) -> dict[str, Any]:
-    """The fields ``answered`` and ``notice`` of the component's message."""
-    answer = st.session_state.get(_KEY, Answer())
-    return {"answered": answer.number, "notice": answer.notice}
+def _answers(drawn: Page) -> Callable[[Any], bytes | None]:
+    """Answers events on the line as long as the run is the one that was drawn."""
+    session, run = drawn.session, drawn.run
+    line, handle = session.line(ACT), on_event(session)
+
+    def answer(payload: Any) -> bytes | None:
+        with session.lock:
+            if session.run is not run or read_event(payload) is None:
+                return None
+            handle(payload)
+            now = Page(drawn.name, session, drawn.model)
+            address = state.address(session)
+            return component.answer(_message(now), run.tip.logits, now.grid_norms(), line, address)
+
+    return answer
+
+
+def _message(page: Page) -> dict[str, Any]:
+    return run_message(page, labels()) | {"grid": page.grid_header()}
+
+
+def run_message(page: Page, words: dict[str, str]) -> dict[str, Any]:
+    """The header of the components that step a run (Generate, the journey)."""
+    run, codec, session = page.run, page.model.codec, page.session
+    return component.header(
+        run_key="\n".join(session.request),
+        tokens=ribbon(codec, run.prompt_ids + tuple(step.token_id for step in run.steps)),
+        prompt_length=len(run.prompt_ids),
+        chosen=choices(run.steps, session.params),
+        state=facts(run),
+        params=session.params,
+        names=candidates(codec, run.tip.logits),
+        layers=page.model.shape.n_layers,
+        labels=words,
+        position=page.selection.position,
+        answered=session.answered,
+        notice=session.notice,
+    )
 
 
 def labels() -> dict[str, str]:
@@ -55,9 +80,22 @@ def labels() -> dict[str, str]:
     return load("generate").labels
 
 
-def run_key(session: Session) -> str:
-    """Differs for two runs that do not share their prompt and model."""
-    return "\n".join(session.request)
+def on_event(session: Session) -> Callable[[Any], None]:
+    """The handler of the component's event ``act``; runs before the page is drawn again."""
+
+    def handle(payload: Any) -> None:
+        event = read_event(payload)
+        with session.lock:
+            if event is None or session.run is None:
+                return
+            session.notice = ""
+            try:
+                apply(session, session.run, event)
+            except UserError as error:
+                session.notice = f"{error.what} {error.todo}"
+            session.answered = event.number
+
+    return handle
 
 
 def apply(session: Session, run: Run, event: GenerateEvent) -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import streamlit as st
 
 from core.charts.palette import palette
-from core.components import generate as generate_component
 from core.components.journey import LENSES, LensData, journey, journey_header, read_place
 from core.lessons import journey as lesson
 from core.lessons import lens
-from core.lessons.generate import candidates, choices, facts, name_of, ribbon
+from core.lessons.generate import name_of
 from core.lessons.handout import collect, handout
 from core.ui import generate
 from core.ui.page import Page
@@ -39,19 +38,7 @@ def grid_view(page: Page) -> None:
     run, model, trace = page.run, page.model, page.trace
     run.limit(page.session.link.tokens)
     shown = _lens_data(page)
-    message = generate_component.header(
-        run_key=generate.run_key(page.session),
-        tokens=ribbon(model.codec, run.prompt_ids + tuple(step.token_id for step in run.steps)),
-        prompt_length=len(run.prompt_ids),
-        chosen=choices(run.steps, page.session.params),
-        state=facts(run),
-        params=page.session.params,
-        names=candidates(model.codec, run.tip.logits),
-        layers=model.shape.n_layers,
-        labels=labels(),
-        position=page.selection.position,
-        **generate.answered(page.session),
-    )
+    message = generate.run_message(page, labels())
     at = page.selection
     journey(
         message | {"journey": _journey_header(page, shown)},

@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from core.charts.labels import number
 from core.charts.template import CONFIG, dressed
+from core.components import small_grid
 from core.components.keep_figure import keep_figure
-from core.components.small_grid import small_grid
 from core.decoding.run import Run
-from core.ui import formulas, notices, opening, runs, state, text
+from core.ui import formulas, notices, opening, runs, state, text, tour
 from core.ui.links import Link
 from core.ui.pages import page_info
 from core.ui.prompt_bar import prompt_bar
@@ -98,19 +99,30 @@ class Page:
 
     def grid(self) -> None:
         """The small grid: positions and layers of the run, the chosen cell lit; a click chooses it."""
-        labels = {name: text.label("shell", f"grid_{name}") for name in GRID_LABELS}
         with st.container(key="nt_grid"):
-            small_grid(
-                self.trace.residual_norms()[1:],
-                self.tokens,
-                prompt_length=len(self.run.prompt_ids),
-                prompt_limit=runs.prompt_limit(self.model.shape),
-                layer=self.selection.layer,
-                position=self.selection.position,
-                labels=labels,
-                key="nt_small_grid",
-                on_choose=lambda cell: _choose(self.session, cell),
+            small_grid.small_grid(
+                self.grid_header(), self.grid_norms(), key="nt_small_grid", on_choose=self.choose_cell
             )
+
+    def grid_header(self) -> dict[str, Any]:
+        """The words and the place of the small grid, for components that hold it themselves."""
+        return small_grid.header(
+            self.tokens,
+            prompt_length=len(self.run.prompt_ids),
+            prompt_limit=runs.prompt_limit(self.model.shape),
+            layer=self.selection.layer,
+            position=self.selection.position,
+            labels={name: text.label("shell", f"grid_{name}") for name in GRID_LABELS},
+        )
+
+    def grid_norms(self) -> np.ndarray:
+        """(n_layers, T): what the small grid shades."""
+        norms: np.ndarray = self.trace.residual_norms()[1:]
+        return norms
+
+    def choose_cell(self, cell: Any) -> None:
+        """What a click on the small grid does."""
+        _choose(self.session, cell)
 
     # -- text ----------------------------------------------------------------------------------------
 
@@ -229,6 +241,7 @@ def open_page(name: str, *, grid: bool = True) -> Page:
     """
     session = state.session()
     title = text.label("shell", f"page_{page_info(name).name}")
+    tour_place = st.container(key="nt_tour_place") if session.link.tour else None
     with st.container(key="nt_head", gap="small"):
         prompt_bar(session)
         quiet = st.empty()
@@ -239,6 +252,8 @@ def open_page(name: str, *, grid: bool = True) -> Page:
     page = Page(name, session, model)
     if _clamp(page):
         notices.quiet_line(session, quiet)
+    if tour_place is not None:
+        tour.bar(session, name, model, page.selection, tour_place)
     if grid:
         page.grid()
     return page

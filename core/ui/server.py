@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
+import json
 import logging
 import re
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -16,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from core.components import lines
 from core.components.versions import ASSETS, SERVED_FOLDERS, asset_version
 from core.ui import loading
 from core.ui.pages import ALL_PAGES
@@ -33,6 +37,8 @@ MEDIA_TYPES = {
     ".png": "image/png",
     ".txt": "text/plain; charset=utf-8",
 }
+MAX_EVENT_BYTES = 64 * 1024
+LINES = ThreadPoolExecutor(max_workers=64, thread_name_prefix="line")
 FOREVER = "public, max-age=31536000, immutable"
 ASK_FIRST = "no-cache"
 
@@ -45,6 +51,7 @@ def routes() -> list[BaseRoute]:
     found: list[BaseRoute] = [
         Route(f"{base}/assets/{{path:path}}", serve_asset, methods=["GET", "HEAD"]),
         Route(f"{base}/healthz", health),
+        Route(f"{base}/line/{{token}}", answer_line, methods=["POST"]),
         Route(f"{base}/", document),
         *(Route(f"{base}/{page.path}", document) for page in ALL_PAGES),
     ]
@@ -87,6 +94,24 @@ async def serve_asset(request: Request) -> Response:
     cache = FOREVER if versioned and version == asset_version() else ASK_FIRST
     headers = {"Cache-Control": cache, "X-Content-Type-Options": "nosniff"}
     return FileResponse(file, media_type=media_type, headers=headers)
+
+
+async def answer_line(request: Request) -> Response:
+    """An event of a component, answered without a run of its page (see ``core.components.lines``).
+
+    404 where there is no such line or it has no answer: the browser then sends the event the usual way.
+    """
+    body = await request.body()
+    try:
+        payload = json.loads(body) if len(body) <= MAX_EVENT_BYTES else None
+    except ValueError:
+        payload = None
+    token = str(request.path_params["token"])
+    # Threads of their own: learners who wait for the model must not hold up the files that others load.
+    message = await asyncio.get_running_loop().run_in_executor(LINES, lines.ask, token, payload)
+    if message is None:
+        return PlainTextResponse("No answer here", status_code=404)
+    return Response(message, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
 
 async def health(_request: Request) -> Response:

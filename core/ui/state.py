@@ -3,12 +3,14 @@ URL."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import streamlit as st
 
+from core.components.lines import Line
 from core.decoding.params import SamplingParams
 from core.decoding.run import Run
 from core.decoding.tree import Tree
@@ -36,6 +38,9 @@ class Session:
     ``trained``: names of the models that this learner trained from zero, the newest last.
     ``kept_tree``: what was computed for the present request by a run that was dropped. ``written``: what the
     address said when it was last read or written; ``known``: what the state would have said then.
+    ``answered``: the number of the stepper's last event that was carried out; ``notice``: what of it could
+    not be done. ``lock``: held while the run is moved or drawn, because an answer on one of ``lines`` comes
+    beside the page's script.
     """
 
     link: Link = field(default_factory=Link)
@@ -49,6 +54,10 @@ class Session:
     page: str | None = None
     written: dict[str, str] | None = None
     known: dict[str, str] | None = None
+    answered: int = 0
+    notice: str = ""
+    lines: dict[str, Line] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
     def request(self) -> tuple[str, ...]:
@@ -99,6 +108,10 @@ class Session:
         self.kept_tree = self.run.tree if self.run is not None and same else None
         self.run, self.run_of = None, None
 
+    def line(self, event: str) -> Line:
+        """This learner's own line for a component's event, opened at the first call."""
+        return self.lines.setdefault(event, Line(event))
+
 
 def session() -> Session:
     """This learner's state, made at the first call."""
@@ -139,6 +152,14 @@ def write_link() -> None:
     current.written = current.known = query
 
 
+def address(current: Session) -> dict[str, Any]:
+    """The same for an answer on a line: the browser writes the address itself and will send it from then
+    on."""
+    current.link = with_run(current.link, current.run)
+    current.written = current.known = links.format_link(current.link)
+    return {"names": sorted(links.NAMES), "query": current.written}
+
+
 def stop_page() -> NoReturn:
     """End this page run early. Use it instead of ``st.stop``: after that the address cannot be written."""
     write_link()
@@ -162,9 +183,7 @@ def with_run(link: Link, run: Run | None) -> Link:
 def _adopt(current: Session, query: Mapping[str, str]) -> None:
     link, current.refused = links.parse(query)
     before = with_run(current.link, current.run)
-    same_text = replace(link, step=0, ahead=0, layer=None, head=None, position=None) == replace(
-        before, step=0, ahead=0, layer=None, head=None, position=None
-    )
+    same_text = links.of_run(link) == links.of_run(before)
     current.link = link
     if current.run is None:
         return

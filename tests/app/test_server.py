@@ -10,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from core.components.lines import Line
 from core.components.versions import ASSETS, asset_version
 from core.ui import loading
 from core.ui.pages import ALL_PAGES
@@ -55,6 +56,19 @@ def test_every_page_address_gets_our_document(client: TestClient) -> None:
         assert "<title>Next Token</title>" in reply.text
         assert reply.text.index("js/boot.js") < reply.text.index('type="module"')
         assert "SourceSans" not in reply.text and "favicon.png" not in reply.text
+
+
+def test_a_line_answers_its_event_and_says_not_found_to_everything_else(client: TestClient) -> None:
+    line = Line("act")
+    line.answer = lambda payload: b"moved" if payload == {"kind": "next"} else None
+    reply = client.post(f"/line/{line.token}", json={"kind": "next"})
+    assert (reply.status_code, reply.content) == (200, b"moved")
+    assert reply.headers["cache-control"] == "no-store"
+    assert client.post(f"/line/{line.token}", json={"kind": "other"}).status_code == 404
+    assert client.post(f"/line/{line.token}", content=b"{" * 10).status_code == 404
+    assert client.post(f"/line/{line.token}", content=b'"' + b"x" * 100_000 + b'"').status_code == 404
+    assert client.post("/line/unknown", json={"kind": "next"}).status_code == 404
+    assert client.get(f"/line/{line.token}").status_code == 405
 
 
 def test_health_answers_while_the_model_loads(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

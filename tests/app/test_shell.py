@@ -38,7 +38,10 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     monkeypatch.setattr(loading, "_loads", {})
     monkeypatch.setattr(pages, "PAGES_FOLDER", tmp_path)
     real = text.load
-    monkeypatch.setattr(text, "load", lambda page: real(page) if page == "shell" else text.parse(page, TEXT))
+    real_pages = ("shell", "glossary")
+    monkeypatch.setattr(
+        text, "load", lambda page, *more: real(page, *more) if page in real_pages else text.parse(page, TEXT)
+    )
     for name in ("tokens", "attention"):
         (tmp_path / f"{name}.py").write_text(PAGE.format(name=name))
     loading.begin("smollm2-135m").done.wait(5)

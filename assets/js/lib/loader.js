@@ -9,12 +9,15 @@
  * `render` runs again on the same element at each change of data or theme: it must be idempotent and keep what
  * it remembers on the element (`memory` in dom.js).
  */
+import { ask, showAddress } from "./line.js"
+import { forgetFigure, frameFigure } from "./full_screen.js"
 import { applyTheme } from "./theme.js"
 
 /** @typedef {(event: string, payload?: any) => void} Emit */
 /** @typedef {(Float32Array|Int32Array|Int16Array|Int8Array|Uint8Array|Uint16Array|Uint32Array) & {shape: number[]}} Tensor */
 /** @typedef {{
- *   element: HTMLElement, component: any, turn: number, module: any, emit: Emit }} Mounted */
+ *   element: HTMLElement, component: any, turn: number, module: any, emit: Emit,
+ *   line: import("./line.js").Line | null, answer: any }} Mounted */
 
 const VIEWS = {
   float32: Float32Array, int32: Int32Array, int16: Int16Array, int8: Int8Array,
@@ -30,13 +33,13 @@ const sheets = new Map()
 /**
  * Take a message apart. The arrays are views on the message where its alignment allows it.
  * @param {Uint8Array} message
- * @returns {{header: any, arrays: Tensor[] & Record<string, Tensor>}}
+ * @returns {{header: any, arrays: Tensor[] & Record<string, Tensor>, line?: any, address?: any}}
  */
 export function decode(message) {
   const bytes = message.byteOffset % ALIGNMENT === 0 ? message : message.slice()
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const length = view.getUint32(0, true)
-  const { header, arrays: table } = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
+  const { header, arrays: table, line, address } = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)))
   const start = bytes.byteOffset + Math.ceil((4 + length) / ALIGNMENT) * ALIGNMENT
   const arrays = /** @type {any} */ ([])
   for (const { type, shape, offset, name } of table) {
@@ -46,7 +49,7 @@ export function decode(message) {
     arrays.push(tensor)
     if (name !== undefined) arrays[name] = tensor
   }
-  return { header, arrays }
+  return { header, arrays, line, address }
 }
 
 /**
@@ -72,8 +75,43 @@ export async function mount(name, root, component) {
     if (turn !== record.turn) return
   }
   applyTheme(record.element, host)
-  const { header, arrays } = decode(component.data)
-  module.render(record.element, header, arrays, record.emit)
+  frameFigure(name, record.element, host)
+  draw(record, newest(record, decode(component.data)))
+}
+
+/**
+ * Streamlit hands over its last message again when the theme changes; an answer on the line may be newer.
+ * @param {Mounted} record
+ * @param {any} message
+ */
+function newest(record, message) {
+  if (!message.line || !record.answer || message.line.at >= record.answer.line.at) record.answer = null
+  return record.answer ?? message
+}
+
+/**
+ * @param {Mounted} record
+ * @param {any} message
+ */
+function draw(record, message) {
+  record.line = message.line ?? null
+  record.module.render(record.element, message.header, message.arrays, record.emit)
+}
+
+/**
+ * An event on its way to the server: on the component's line where it has one for it, else through Streamlit.
+ * @param {Mounted} record
+ * @param {string} event
+ * @param {any} payload
+ */
+async function send(record, event, payload) {
+  const { line } = record
+  const reply = line?.event === event ? await ask(line, payload) : null
+  if (!record.element.isConnected) return
+  if (!reply) return void record.component.setTriggerValue(event, payload)
+  record.answer = decode(reply)
+  draw(record, record.answer)
+  showAddress(record.answer.address)
 }
 
 /**
@@ -86,6 +124,7 @@ export function unmount(host) {
   record.turn++
   record.module?.destroy?.(record.element)
   mounted.delete(host)
+  forgetFigure(record.element)
   record.element.remove()
 }
 
@@ -99,8 +138,8 @@ function open(host) {
   host.appendChild(element)
   /** @type {Mounted} */
   const record = {
-    element, component: null, turn: 0, module: null,
-    emit: (event, payload = true) => record.component.setTriggerValue(event, payload),
+    element, component: null, turn: 0, module: null, line: null, answer: null,
+    emit: (event, payload = true) => void send(record, event, payload),
   }
   mounted.set(host, record)
   return record
