@@ -151,9 +151,8 @@ class LearnerCopy:
     def loss(self, reading: Reading) -> float:
         """Mean −ln p of each token of the text after its first, in nats. Needs two tokens."""
         with self._held(), torch.no_grad():
-            normed = self._normed(reading)
-            logits = head_loss.logits(normed[:-1], self._head, self._turn.give_way)
-            return head_loss.loss_of(logits, torch.tensor(reading.ids[1:]))
+            normed, targets = self._normed(reading)[:-1], torch.tensor(reading.ids[1:])
+            return head_loss.loss(normed, targets, self._head, self._turn.give_way)
 
     def _normed(self, reading: Reading) -> torch.Tensor:
         """The final norm's output (n, d), from wherever the text was read to."""
