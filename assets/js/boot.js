@@ -4,6 +4,9 @@
 // Where the server is. Without this the browser first looks for it below the page's own address and reports misses.
 /** @type {any} */ (window).__streamlit = { BACKEND_BASE_URL: new URL("./", location.href).href }
 
+// A presented page is large from its first paint on; frame.js keeps this up to date.
+if (new URLSearchParams(location.search).get("present") === "1") document.documentElement.dataset.ntPresent = "1"
+
 // A change of page makes a history entry without the link's values, and the page then writes them: one entry, not two.
 {
   const push = history.pushState.bind(history)

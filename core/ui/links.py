@@ -4,7 +4,9 @@ Streamlit.
 ``/<page>?prompt=&model=&chat=0|1&tokens=N&seed=N&temperature=&top_k=&top_p=&step=N&layer=N&head=N&position=N``,
 and where a screen needs them to be reproduced: ``min_p``, ``penalty``, ``literal=1`` (special-token text read
 as plain text), ``taken=2:7042,5:30`` (after 2 tokens the id 7042 was taken instead of the drawn one, …) and
-``ahead=N`` (N tokens beyond ``step`` are there already). A value that equals its default is left out.
+``ahead=N`` (N tokens beyond ``step`` are there already). ``tour=<stop>`` and ``plan=15|30|45|all`` stand at
+a stop of the guided tour, ``present=1`` shows the page for a class. A value that equals its default is left
+out.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 from core.decoding.params import SamplingParams
 from core.decoding.randomness import MAX_SEED
 from core.engine import catalogue
+from core.lessons.tour import PLANS, WHOLE, find
 
 DEFAULT_MODEL = catalogue.DEFAULT
 DEFAULT_PROMPT = "The capital of France is"
@@ -52,6 +55,9 @@ class Link:
     layer: int | None = None
     head: int | None = None
     position: int | None = None
+    tour: str = ""
+    plan: str = WHOLE
+    present: bool = False
 
     def params(self) -> SamplingParams:
         """The sampling settings of the link."""
@@ -108,6 +114,13 @@ def format_link(link: Link) -> dict[str, str]:
     return query
 
 
+def of_run(link: Link) -> Link:
+    """What a run is made of, without where it is looked at and how: two links with the same can share it."""
+    default = Link()
+    place = ("step", "ahead", "layer", "head", "position", "tour", "plan", "present")
+    return replace(link, **{name: getattr(default, name) for name in place})
+
+
 def _write(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -161,6 +174,18 @@ def _number(low: float, high: float) -> Callable[[str], float]:
     return read
 
 
+def _stop(raw: str) -> str:
+    if find(raw) is None:
+        raise ValueError(raw)
+    return raw
+
+
+def _plan(raw: str) -> str:
+    if raw not in PLANS:
+        raise ValueError(raw)
+    return raw
+
+
 def _taken(raw: str) -> tuple[tuple[int, int], ...]:
     pairs: list[tuple[int, int]] = []
     for item in raw.split(","):
@@ -192,6 +217,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "layer": _whole(0, MAX_INDEX),
     "head": _whole(0, MAX_INDEX),
     "position": _whole(0, MAX_INDEX),
+    "tour": _stop,
+    "plan": _plan,
+    "present": _flag,
 }
 
 NAMES = frozenset(_READERS)

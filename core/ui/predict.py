@@ -84,6 +84,11 @@ def outcome(question: Question, topic: str) -> Outcome | None:
     return _answers(topic).get(question.id)
 
 
+def outcomes(topic: str) -> tuple[Outcome, ...]:
+    """Everything that was answered, in its order."""
+    return tuple(_answers(topic).values())
+
+
 def score(topic: str) -> tuple[int, int]:
     """How many guesses were right, and how many were made."""
     guessed = [told for told in _answers(topic).values() if told.given is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.components.versions import ASSETS
-from core.ui import loading, moving, state, terms
+from core.ui import frame, loading, moving, state, terms
 from core.ui.pages import PageInfo, available_pages, home_page
 from core.ui.text import label, section
 
@@ -31,6 +31,7 @@ def main() -> None:
     state.begin_run(chosen.title)
     moving.go_where_asked()
     terms.layer(chosen.title)
+    frame.begin(chosen.title)
     loading.wait_for_imports()
     chosen.run()
     state.write_link()

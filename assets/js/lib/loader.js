@@ -11,6 +11,7 @@
  */
 import { ask, showAddress } from "./line.js"
 import { forgetFigure, frameFigure } from "./full_screen.js"
+import { forgetFigure, frameFigure } from "./full_screen.js"
 import { applyTheme } from "./theme.js"
 
 /** @typedef {(event: string, payload?: any) => void} Emit */
@@ -76,6 +77,7 @@ export async function mount(name, root, component) {
   }
   applyTheme(record.element, host)
   frameFigure(name, record.element, host)
+  frameFigure(name, record.element, host)
   draw(record, newest(record, decode(component.data)))
 }
 
@@ -124,6 +126,7 @@ export function unmount(host) {
   record.turn++
   record.module?.destroy?.(record.element)
   mounted.delete(host)
+  forgetFigure(record.element)
   forgetFigure(record.element)
   record.element.remove()
 }

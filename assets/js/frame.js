@@ -1,0 +1,141 @@
+// @ts-check
+/** What frames every page: presenter mode, the keys that work everywhere, the list of keys, and shared words. */
+import { h, memory, part, set } from "./lib/dom.js"
+import { nameFullScreen } from "./lib/full_screen.js"
+import { act, isTaken } from "./lib/keys.js"
+
+export const styles = ["frame.css"]
+
+const LIST = [
+  ["P", "key_present"], ["Esc", "key_escape"], ["→ ←", "key_arrows"], ["] [", "key_brackets"],
+  ["Page ↓ ↑", "key_pages"], ["1 – 9", "key_digits"], ["F", "key_full"], ["?", "key_help"],
+]
+const STEPS = { ArrowRight: "nt_step_next", ArrowLeft: "nt_step_back" }
+
+/** @typedef {{present: boolean, emit: (event: string, payload?: any) => void, dialog: HTMLDialogElement | null,
+ *   listener: (event: KeyboardEvent) => void}} Memory */
+
+/**
+ * @param {HTMLElement} element
+ * @param {any} header present, labels
+ * @param {any} _arrays
+ * @param {import("./lib/loader.js").Emit} emit `present` with true or false; `page` with −1 or 1
+ */
+export function render(element, header, _arrays, emit) {
+  const m = memory(element, () => {
+    /** @type {Memory} */
+    const made = { present: false, emit, dialog: null, listener: (event) => onKey(event, made) }
+    // On the window: a page's own keys, which listen on the document, come first.
+    window.addEventListener("keydown", made.listener)
+    return made
+  })
+  const { labels } = header
+  Object.assign(m, { emit, present: header.present })
+  mark(m.present)
+  nameFullScreen(labels.full)
+  const box = part(element, "box", () => h("div", { class: "nt-frame" }))
+  const present = part(box, "present", () => h("button", { type: "button" }, "▶"))
+  const word = header.present ? labels.present_end : labels.present
+  present.textContent = header.present ? "✕" : "▶"
+  set(present, { "aria-label": word, title: word, onclick: () => toggle(m) })
+  const keys = part(box, "keys", () => h("button", { type: "button" }, "?"))
+  set(keys, { "aria-label": labels.keys, title: labels.keys, onclick: () => m.dialog?.showModal() })
+  m.dialog = list(element, labels)
+}
+
+/** @param {HTMLElement} element */
+export function destroy(element) {
+  window.removeEventListener("keydown", memory(element, () => ({ listener: () => {} })).listener)
+}
+
+/** @param {boolean} present */
+function mark(present) {
+  const root = document.documentElement
+  if (present) root.dataset.ntPresent = "1"
+  else delete root.dataset.ntPresent
+}
+
+/** @param {Memory} m */
+function toggle(m) {
+  m.present = !m.present
+  mark(m.present)
+  m.emit("present", m.present)
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {Record<string, string>} labels
+ */
+function list(element, labels) {
+  const dialog = /** @type {HTMLDialogElement} */ (part(element, "dialog", () => h("dialog", { class: "nt-keys" })))
+  set(dialog, { "aria-label": labels.keys_title })
+  part(dialog, "title", () => h("h2")).textContent = labels.keys_title
+  const rows = part(dialog, "rows", () => h("dl"))
+  rows.replaceChildren(...LIST.flatMap(([key, word]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, labels[word])]))
+  part(dialog, "note", () => h("p", { class: "nt-muted" })).textContent = labels.keys_note
+  const close = part(dialog, "close", () => h("button", { type: "button", class: "nt-button" }))
+  close.textContent = labels.close
+  set(close, { onclick: () => dialog.close() })
+  return dialog
+}
+
+/**
+ * What a key means: the name of a move, or null.
+ * @param {string} key
+ * @param {boolean} present
+ */
+export function moveOf(key, present) {
+  if (/^[1-9]$/.test(key)) return `choice-${key}`
+  if (key === "]" || (present && key === "PageDown")) return "on"
+  if (key === "[" || (present && key === "PageUp")) return "back"
+  if (key === "Escape") return present ? "present" : null
+  return { p: "present", P: "present", f: "full", F: "full", "?": "keys", ArrowRight: "step", ArrowLeft: "step" }[key] ?? null
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {Memory} m
+ */
+function onKey(event, m) {
+  const chord = (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")
+  if (event.defaultPrevented || chord || isTaken(event) || m.dialog?.open) return
+  const move = moveOf(event.key, m.present)
+  if (move === null || event.repeat || !carryOut(move, event.key, m)) return
+  event.preventDefault()
+}
+
+/**
+ * @param {string} move
+ * @param {string} key
+ * @param {Memory} m
+ * @returns {boolean} whether anything was done
+ */
+function carryOut(move, key, m) {
+  if (move.startsWith("choice-")) return act(move)
+  if (move === "on" && (act("stop-next") || act("stop-stop"))) return true
+  if (move === "back" && act("stop-back")) return true
+  if (move === "on" || move === "back") {
+    if (m.present) m.emit("page", move === "on" ? 1 : -1)
+    return m.present
+  }
+  if (move === "step") return step(STEPS[/** @type {"ArrowRight" | "ArrowLeft"} */ (key)])
+  if (move === "keys") m.dialog?.showModal()
+  else if (move === "full") fullScreen()
+  else if (key !== "Escape" || !document.fullscreenElement) toggle(m)
+  return true
+}
+
+/**
+ * The page's own button for a step, where it has one that is Streamlit's.
+ * @param {string} name
+ */
+function step(name) {
+  const button = /** @type {HTMLButtonElement | null} */ (document.querySelector(`.st-key-${name} button`))
+  button?.click()
+  return button !== null
+}
+
+function fullScreen() {
+  if (document.fullscreenElement) document.exitFullscreen()
+  else document.documentElement.requestFullscreen?.()
+}

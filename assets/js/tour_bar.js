@@ -1,0 +1,70 @@
+// @ts-check
+/** The tour's bar: which stop this is, its question, and back, next, leave. */
+import { h, part, set } from "./lib/dom.js"
+import { offer } from "./lib/keys.js"
+import { renderQuestion } from "./lib/question.js"
+
+export const styles = ["question.css", "tour_bar.css"]
+
+const MOST_CHOICES = 9
+
+/**
+ * @param {HTMLElement} element
+ * @param {any} header counter, title, first, last, asked, waiting, labels
+ * @param {any} _arrays
+ * @param {import("./lib/loader.js").Emit} emit `answer` with {id, given}; `go` with next, back, leave or stop
+ */
+export function render(element, header, _arrays, emit) {
+  const { labels, asked } = header
+  const bar = part(element, "bar", () => h("section", { class: "nt-tour" }))
+  set(bar, { "aria-label": labels.bar })
+  const head = part(bar, "head", () => h("div", { class: "head" }))
+  part(head, "counter", () => h("span", { class: "counter" })).textContent = header.counter
+  part(head, "title", () => h("strong")).textContent = header.title
+  const moves = part(head, "moves", () => h("div", { class: "moves" }))
+  for (const [name, word, hidden, key] of moveList(header)) {
+    const button = part(moves, name, () => h("button", { type: "button", class: "nt-button" }, h("span"), h("kbd")))
+    const [text, sign] = /** @type {any[]} */ ([...button.children])
+    text.textContent = labels[word]
+    sign.textContent = key
+    sign.hidden = !key
+    button.classList.toggle("primary", name === "next" || name === "stop")
+    set(button, { hidden, onclick: () => emit("go", name) })
+    offer(`stop-${name}`, hidden ? null : () => emit("go", name))
+  }
+  const note = part(bar, "note", () => h("p", { class: "nt-muted" }))
+  note.textContent = header.waiting || (asked ? "" : labels.no_question)
+  note.hidden = !note.textContent
+  const room = part(bar, "room", () => h("div"))
+  room.hidden = !asked
+  if (asked) renderQuestion(room, asked, (given) => emit("answer", { id: asked.id, given }))
+  for (let i = 0; i < MOST_CHOICES; i++) offer(`choice-${i + 1}`, asked?.choices[i] === undefined ? null : () => choose(room, i))
+}
+
+export function destroy() {
+  for (const name of ["next", "back", "leave", "stop"]) offer(`stop-${name}`, null)
+  for (let i = 0; i < MOST_CHOICES; i++) offer(`choice-${i + 1}`, null)
+}
+
+/**
+ * Name, word, whether it is hidden, and key of each button.
+ * @param {any} header
+ * @returns {[string, string, boolean, string][]}
+ */
+export function moveList(header) {
+  const waiting = !!header.waiting
+  return [
+    ["back", "back", waiting || header.first, "["],
+    ["next", header.last ? "finish" : "next", waiting, "]"],
+    ["stop", "to_stop", !waiting, "]"],
+    ["leave", "leave", false, ""],
+  ]
+}
+
+/**
+ * @param {HTMLElement} room
+ * @param {number} index
+ */
+function choose(room, index) {
+  /** @type {HTMLElement | null} */ (room.querySelector(`[data-part=choice-${index}]`))?.click()
+}
