@@ -25,6 +25,7 @@ class Measurement:
 
     ``controls`` draws the settings and returns how to make the plan; ``show`` draws a result. ``doing`` says
     what goes on beside the progress bar (None: the label ``measuring``). ``forgotten_after_s``: see Job.
+    ``start``: the label of the start button ("": ``start_<name>``). ``idle`` is drawn while there is no job.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Measurement:
     doing: Callable[[Any], str] | None = None
     icon: str = ":material/timer:"
     forgotten_after_s: float | None = None
+    start: str = ""
+    idle: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,16 +57,18 @@ def _panel(page: Page, what: Measurement) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             running = job is not None and job.running
             st.button(
-                page.label(f"start_{what.name}"),
+                page.label(what.start or f"start_{what.name}"),
                 key=f"nt_measure_start_{what.name}",
                 icon=what.icon,
                 disabled=running,
-                on_click=_start,
+                on_click=begin,
                 args=(what, make),
             )
             if running and job is not None:
                 st.button(page.label("stop"), key=f"nt_measure_stop_{what.name}", on_click=job.stop)
         if job is None:
+            if what.idle is not None:
+                what.idle()
             return
         every = POLL_S if job.running else None
         st.fragment(_watch, run_every=every)(page, what, job, job.running)
@@ -102,7 +107,8 @@ def _job(what: Measurement) -> Job | None:
     return kept.job
 
 
-def _start(what: Measurement, make: Callable[[], Plan]) -> None:
+def begin(what: Measurement, make: Callable[[], Plan]) -> None:
+    """Start the job now, as the start button does; one that runs already is stopped."""
     before = _kept().get(what.name)
     if before is not None:
         before.job.stop()
