@@ -1,7 +1,8 @@
 """What the Targets page shows: every position of a text scored on the token after it, all from one pass.
 
-Position t has seen tokens 0…t; its target is token t + 1. Its loss is −ln p(target), in nats, over the whole
-vocabulary (cross-entropy with one right answer). The last position has no target; the first token is never one.
+Position t has seen tokens 0…t; its target is token t + 1. Its loss is −ln p(target), in nats, over the
+whole vocabulary (cross-entropy with one right answer). The last position has no target; the first token is
+never one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from core.decoding.sampling import rank_of
+from core.engine import reference
 from core.errors import UserError
 
 Kind = Literal["text", "control", "template"]
@@ -193,6 +195,26 @@ def summary(scores: Scores, scored: np.ndarray) -> Summary:
     return Summary(int(scored.sum()), math.fsum(scores.losses[scored]))
 
 
+def library_error(
+    model: Any, trace: Any, token_ids: Sequence[int], scores: Scores, scored: np.ndarray
+) -> tuple[float, int] | None:
+    """Our mean loss held against the library's own: the difference, and how many tokens were checked.
+
+    ``token_ids``: the trace's, and the end-of-text token where that is scored. None where no target counts.
+    """
+    count = check_length(len(token_ids), model.shape.vocab_size)
+    part = scored[: count - 1]
+    if not part.any():
+        return None
+    known = _CHECKS.setdefault(trace.tip, {})
+    key = (len(token_ids), part.tobytes())
+    if key not in known:
+        own = summary(scores, np.concatenate([part, np.zeros(scored.size - part.size, dtype=bool)])).mean
+        labels = labels_of(token_ids[:count], part)
+        known[key] = abs(own - reference.loss(model, token_ids[:count], labels))
+    return known[key], count
+
+
 def check_length(n_tokens: int, vocab_size: int) -> int:
     """How many tokens of a text the library's own loss is asked about."""
     return min(n_tokens, CHECK_TOKENS, max(2, CHECK_LOGITS // vocab_size))
@@ -200,3 +222,4 @@ def check_length(n_tokens: int, vocab_size: int) -> int:
 
 _ENTRIES: WeakKeyDictionary[Any, Scores] = WeakKeyDictionary()
 _INNER: WeakKeyDictionary[Any, Scores] = WeakKeyDictionary()
+_CHECKS: WeakKeyDictionary[Any, dict[tuple[int, bytes], float]] = WeakKeyDictionary()

@@ -11,7 +11,7 @@ the first ``given`` tokens. Losses in nats, KL in bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from core.decoding.randomness import MAX_SEED
 from core.decoding.run import Run, StopRules
 from core.decoding.sampling import log_softmax, top_ids
 from core.engine.scheduler import BACKGROUND
-from core.lessons.measure import Plan, Report
+from core.lessons.job import Plan, Report
 from core.lessons.what_if import kl_of
 
 PLACES = 32
@@ -124,7 +124,7 @@ def plan(model: Any, trace: Any, given: int, params: SamplingParams, seeds: int)
     seeds = 1 if params.greedy else seeds
     positions = places_of(trace.n_positions, given)
 
-    def run(stop: Callable[[], bool]) -> Iterator[Report]:
+    def run(_stop: Callable[[], bool]) -> Generator[Report]:
         result = Result(given, params, seeds, len(positions))
         total = seeds * len(positions)
         yield Report(0, total, result)

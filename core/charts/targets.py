@@ -1,0 +1,115 @@
+"""Charts of the Targets page: loss along a text, and the two worlds against position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.charts.labels import chart_text, number
+from core.charts.palette import palette
+from core.lessons.teacher_forcing import Average
+
+Words = Mapping[str, str]
+NAMED_UP_TO = 32
+
+
+def losses(
+    values: np.ndarray,
+    scored: np.ndarray,
+    targets: Sequence[str],
+    mean: float,
+    labels: Words,
+    theme: str | None,
+) -> go.Figure:
+    """One bar a row: the loss of its target. Rows that do not count are hatched; a line marks the mean."""
+    colours = palette(theme)
+    rows = np.arange(values.size)
+    figure = go.Figure()
+    for counts, colour, pattern in ((True, colours.logits, ""), (False, colours.muted, "/")):
+        these = rows[scored == counts]
+        if these.size == 0:
+            continue
+        name = labels["bar_scored" if counts else "bar_out"]
+        figure.add_bar(
+            x=these,
+            y=values[these],
+            name=name,
+            marker={"color": colour, "pattern": {"shape": pattern}},
+            customdata=[[chart_text(targets[row]), number(float(values[row]))] for row in these],
+            hovertemplate="%{x} → %{customdata[0]}: %{customdata[1]}<extra>" + name + "</extra>",
+        )
+    if np.isfinite(mean):
+        figure.add_scatter(
+            x=[-0.5, values.size - 0.5],
+            y=[mean, mean],
+            mode="lines",
+            name=labels["line_mean"].format(mean=number(mean)),
+            line={"color": colours.accent, "dash": "dash", "width": 2},
+            hoverinfo="skip",
+        )
+    axis = {"title": {"text": labels["axis_row"]}, "range": [-0.5, values.size - 0.5]}
+    if values.size <= NAMED_UP_TO:
+        axis |= {"tickvals": rows, "ticktext": [chart_text(text, 12) for text in targets]}
+    figure.update_layout(
+        xaxis=axis, yaxis={"title": {"text": labels["axis_loss"]}, "rangemode": "tozero"}, showlegend=True
+    )
+    return figure
+
+
+def two_worlds(found: Average, labels: Words, theme: str | None) -> go.Figure:
+    """Loss of the reference with either prefix, and of the model's own words, against position."""
+    colours = palette(theme)
+    figure = go.Figure()
+    for key, values, colour, dash, symbol in (
+        ("line_true", found.true_loss, colours.residual, "solid", "circle"),
+        ("line_own", found.own_loss, colours.accent, "dash", "diamond"),
+        ("line_words", found.own_words, colours.value, "dot", "x"),
+    ):
+        _line(figure, found.positions, values, labels[key], colour, dash, symbol)
+    _axes(figure, labels["axis_position"], labels["axis_nats"])
+    return figure
+
+
+def distance(found: Average, labels: Words, theme: str | None) -> go.Figure:
+    """Mean KL of the two distributions, and the share of seeds whose prefix is still the reference's."""
+    colours = palette(theme)
+    figure = go.Figure()
+    _line(figure, found.positions, found.kl, labels["line_kl"], colours.logits, "solid", "circle")
+    _line(figure, found.positions, found.together, labels["line_together"], colours.muted, "dot", "square")
+    figure.data[1].update(yaxis="y2")
+    _axes(figure, labels["axis_position"], labels["axis_bits"])
+    figure.update_layout(
+        yaxis2={
+            "title": {"text": labels["axis_share"]},
+            "overlaying": "y",
+            "side": "right",
+            "range": [0, 1.05],
+            "tickformat": ".0%",
+            "showgrid": False,
+        }
+    )
+    return figure
+
+
+def _line(
+    figure: go.Figure, x: np.ndarray, y: np.ndarray, name: str, colour: str, dash: str, symbol: str
+) -> None:
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines+markers",
+        name=name,
+        line={"color": colour, "dash": dash, "width": 2.5},
+        marker={"symbol": symbol, "size": 7},
+        hovertemplate="%{y:.3~g}<extra>" + name + "</extra>",
+    )
+
+
+def _axes(figure: go.Figure, x: str, y: str) -> None:
+    figure.update_layout(
+        xaxis={"title": {"text": x}, "tickformat": "d"},
+        yaxis={"title": {"text": y}, "rangemode": "tozero"},
+        hovermode="x",
+    )
