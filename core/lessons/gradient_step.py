@@ -29,8 +29,9 @@ RATES: Mapping[Kind, tuple[float, ...]] = {
     "adamw": (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01),
 }
 USUAL_RATE: Mapping[Kind, float] = {"sgd": 0.003, "adamw": 0.0003}
-CHECK_DROP = 0.01
-"""Nats by which the checking step should lower the loss: small against curvature, large against rounding."""
+CHECK_DROP, CHECK_SHARE, CHECK_LEAST = 0.01, 0.02, 1e-3
+"""The checking step should lower the loss by at most so many nats and such a share of it: small against
+curvature, large against rounding. A loss below the last number is not checked."""
 _LOOK_AGAIN_S = 0.5
 
 Stage = Literal["waiting", "copying", "looking", "checking", "stepping", "done"]
@@ -193,9 +194,9 @@ def _work(copy: LearnerCopy, result: Result) -> Generator[Result]:
 def _slope(copy: LearnerCopy, text: Reading, loss: float) -> Slope | None:
     """One small step down and one up along the gradient; None where there is no slope to speak of."""
     squared = sum(copy.gradient(text).squared.values())
-    if not (math.isfinite(squared) and squared > 1e-12):
+    if not (math.isfinite(squared) and squared > 1e-12 and loss > CHECK_LEAST):
         return None
-    lr, losses = CHECK_DROP / squared, []
+    lr, losses = min(CHECK_DROP, CHECK_SHARE * loss) / squared, []
     for amount in (-lr, lr):
         copy.nudge(amount)
         losses.append(copy.loss(text))
