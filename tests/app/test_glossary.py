@@ -29,6 +29,15 @@ def test_the_glossary_opens_without_a_run(monkeypatch: pytest.MonkeyPatch) -> No
     assert app.title[0].value == "Glossary"
 
 
+def test_the_concept_map_opens_without_a_run_and_the_session_remembers_its_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = opened(monkeypatch, "concepts", prompt="")
+    assert not app.exception
+    assert app.title[0].value == "Concepts"
+    assert list(app.session_state["nt_visited"]) == [pages.home_page().name, "concepts"]
+
+
 def test_a_marked_term_reaches_the_page_as_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
     app = opened(monkeypatch, "sampling")
     assert any("(glossary?term=logit " in item.value for item in app.markdown)
