@@ -129,7 +129,8 @@ def _ignore(_payload: Any) -> None:
 
 def _callback(key: str, event: str, handler: EventHandler) -> Callable[[], None]:
     def call() -> None:
-        payload = getattr(st.session_state[key], event, None)
+        # An event may still be on its way when the component's page has been left, and its state with it.
+        payload = getattr(st.session_state.get(key), event, None)
         if payload is not None:
             handler(payload)
 

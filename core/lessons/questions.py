@@ -16,7 +16,8 @@ MOST_CHOICES = 9
 
 @dataclass(frozen=True)
 class Word:
-    """A choice that is a word of ours: its label is ``choice_<key>``. Other choices are shown as they are."""
+    """A choice that is a word of ours: its label is ``choice_<key>``. Other choices are shown as they are, so
+    token text comes with its spaces made visible."""
 
     key: str
 

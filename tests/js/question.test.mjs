@@ -3,7 +3,7 @@ import { test } from "node:test"
 import { known, verdict } from "../../assets/js/lib/question.js"
 
 const labels = { right: "Right.", wrong: "Not quite: {answer}.", shown: "It is {answer}." }
-const asked = { id: "q", ask: "?", choices: [" a", "$& b"], answer: 1, why: "", given: null, revealed: false, labels }
+const asked = { id: "q", ask: "?", choices: ["a", "$& b"], answer: 1, why: "", given: null, revealed: false, labels }
 const open = { id: "q", given: null, revealed: false }
 
 test("a click here is kept until the page says the same", () => {
@@ -18,6 +18,6 @@ test("another question is open again", () => {
 
 test("right, wrong and shown are told apart, the answer as it is written", () => {
   assert.deepEqual(verdict({ ...open, given: 1 }, asked), { name: "right", text: "Right." })
-  assert.deepEqual(verdict({ ...open, given: 0 }, asked), { name: "wrong", text: "Not quite: $&·b." })
+  assert.deepEqual(verdict({ ...open, given: 0 }, asked), { name: "wrong", text: "Not quite: $& b." })
   assert.deepEqual(verdict(open, { ...asked, choices: [], answer: 46080 }), { name: "shown", text: "It is 46,080." })
 })

@@ -32,4 +32,4 @@ export function isTaken(event) {
   return target instanceof Element && target.closest(FIELDS) !== null
 }
 
-const FIELDS = "input,textarea,select,[contenteditable],[role=slider],[role=grid],[role=application],[role=combobox],[role=menu],[role=listbox]"
+const FIELDS = "input:not([readonly]),textarea,select,[contenteditable],[role=slider],[role=grid],[role=application],[role=combobox],[role=menu],[role=listbox]"

@@ -1,6 +1,6 @@
 // @ts-check
 /** A question that is answered before its answer is seen: choices or a number, then right or not, and why. */
-import { h, memory, part, set, visible } from "./dom.js"
+import { h, memory, part, set } from "./dom.js"
 
 /**
  * @typedef {{id: string, ask: string, choices: string[], answer: number, why: string, given: number | null,
@@ -27,7 +27,7 @@ export function known(before, asked) {
  * @param {Asked} asked
  */
 export function verdict(now, asked) {
-  const right = asked.choices.length ? visible(asked.choices[asked.answer]) : asked.answer.toLocaleString("en-US")
+  const right = asked.choices.length ? asked.choices[asked.answer] : asked.answer.toLocaleString("en-US")
   const name = now.given === null ? "shown" : now.given === asked.answer ? "right" : "wrong"
   return { name, text: asked.labels[name].replace("{answer}", () => right) }
 }
@@ -88,7 +88,7 @@ function choices(row, asked, m, give) {
     const right = m.revealed && i === asked.answer
     const sign = right ? "✓ " : m.revealed && i === m.given ? "✗ " : ""
     const [label, key] = /** @type {any[]} */ ([...button.children])
-    label.textContent = `${sign}${visible(text)}`
+    label.textContent = `${sign}${text}`
     key.textContent = m.revealed ? "" : String(i + 1)
     key.hidden = m.revealed
     button.classList.toggle("right", right)
