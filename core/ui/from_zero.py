@@ -66,8 +66,7 @@ def labels() -> dict[str, str]:
 def training_section(page: Page) -> None:
     """Everything below the introduction."""
     _experiments(page)
-    text, title = _text(page)
-    settings = _settings(page)
+    text, title, settings = _choices(page)
     try:
         run = _run(page, text, settings, title)
     except UserError as error:
@@ -108,57 +107,55 @@ def _take(one: Experiment) -> None:
     st.session_state[_GO] = one.steps
 
 
-def _text(page: Page) -> tuple[str, str]:
-    """The text to train on, and what a model trained on it is called."""
-    name: Any = st.segmented_control(
-        page.label("text"),
-        [*OFFERED, "own"],
-        default=OFFERED[0],
-        format_func=lambda name: page.label(f"text_{name}"),
-        key=_TEXT,
-        persist_state="session",
-        required=True,
-    )
-    if name == "own":
-        text = st.text_area(
-            page.label("own"),
-            key=_OWN,
+def _choices(page: Page) -> tuple[str, str, Settings]:
+    """The text to train on, what a model trained on it is called, and the size of the model."""
+    with st.container(key="nt_from_zero_choices", horizontal=True, vertical_alignment="bottom", gap="small"):
+        name: Any = st.segmented_control(
+            page.label("text"),
+            [*OFFERED, "own"],
+            default=OFFERED[0],
+            format_func=lambda name: page.label(f"text_{name}"),
+            key=_TEXT,
             persist_state="session",
-            height=200,
-            max_chars=MAX_CHARACTERS,
-            help=page.label("own_help", least=MIN_CHARACTERS, most=f"{MAX_CHARACTERS:,}"),
+            required=True,
         )
-    else:
-        text = offered_text(name)
-        with st.expander(page.label("read_text")):
-            st.text(text)
-    return text, page.label(f"title_{name}")
+        if name != "own":
+            with st.popover(page.label("read_text"), icon=":material/article:"):
+                st.text(offered_text(name))
+        with st.popover(page.label("settings"), icon=":material/tune:"):
+            settings = _settings(page)
+    text = _own_text(page) if name == "own" else offered_text(name)
+    return text, page.label(f"title_{name}"), settings
+
+
+def _own_text(page: Page) -> str:
+    return st.text_area(
+        page.label("own"),
+        key=_OWN,
+        persist_state="session",
+        height=200,
+        max_chars=MAX_CHARACTERS,
+        help=page.label("own_help", least=MIN_CHARACTERS, most=f"{MAX_CHARACTERS:,}"),
+    )
 
 
 def _settings(page: Page) -> Settings:
     usual = Settings()
-    with st.expander(page.label("settings")):
-        columns = st.columns(3, gap="medium")
-        with columns[0]:
-            width = st.select_slider(
-                page.label("width"), WIDTHS, usual.width, key=_WIDTH, persist_state="session"
-            )
-        with columns[1]:
-            vocabulary = st.select_slider(
-                page.label("vocabulary"),
-                VOCABULARIES,
-                usual.vocabulary,
-                key=_VOCABULARY,
-                persist_state="session",
-            )
-        with columns[2]:
-            seed = st.number_input(page.label("seed"), 0, 9999, 0, key=_SEED, persist_state="session")
-        st.caption(
-            page.label(
-                "fixed", layers=usual.layers, heads=usual.heads, context=usual.context, batch=usual.batch,
-                rate=usual.learning_rate,
-            )
-        )  # fmt: skip
+    width = st.select_slider(page.label("width"), WIDTHS, usual.width, key=_WIDTH, persist_state="session")
+    vocabulary = st.select_slider(
+        page.label("vocabulary"), VOCABULARIES, usual.vocabulary, key=_VOCABULARY, persist_state="session"
+    )
+    seed = st.number_input(page.label("seed"), 0, 9999, 0, key=_SEED, persist_state="session")
+    st.caption(
+        page.label(
+            "fixed",
+            layers=usual.layers,
+            heads=usual.heads,
+            context=usual.context,
+            batch=usual.batch,
+            rate=usual.learning_rate,
+        )
+    )
     return Settings(width=int(width), vocabulary=int(vocabulary), seed=int(seed))
 
 
@@ -198,20 +195,22 @@ def _sizes(page: Page, run: Training) -> None:
 
 
 def _controls(page: Page, run: Training) -> Callable[[], Plan]:
-    steps = int(
-        st.select_slider(
+    with st.container(key="nt_from_zero_row", horizontal=True, vertical_alignment="bottom", gap="small"):
+        steps: Any = st.segmented_control(
             page.label("steps_more" if run.steps else "steps"),
             MORE_STEPS,
-            USUAL_STEPS,
+            default=USUAL_STEPS,
+            format_func=lambda steps: f"{steps:,}",
             key=_STEPS,
             persist_state="session",
+            required=True,
         )
-    )
-    if run.steps and st.button(page.label("again"), key="nt_from_zero_again", icon=":material/restart_alt:"):
-        runs = st.session_state[_RUNS]
-        st.session_state[_RUNS] = {key: one for key, one in runs.items() if one is not run}
-        st.rerun()
-    return lambda: run.plan(steps)
+        icon = ":material/restart_alt:"
+        if run.steps and st.button(page.label("again"), key="nt_from_zero_again", icon=icon):
+            runs = st.session_state[_RUNS]
+            st.session_state[_RUNS] = {key: one for key, one in runs.items() if one is not run}
+            st.rerun()
+    return lambda: run.plan(int(steps))
 
 
 # -- what is seen ----------------------------------------------------------------------------------------

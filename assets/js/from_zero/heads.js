@@ -7,7 +7,7 @@ import { lookup } from "../lib/theme.js"
 
 /** @typedef {{place: import("../from_zero.js").Place, at: number, colours: any, again: () => void}} Shown */
 
-const TILE = 96
+const TILE = 112
 const LEFT = 84
 const TOP = 70
 const WIDEST_CELL = 30
@@ -53,7 +53,7 @@ export function renderHeads(rest, header, arrays, shown) {
       const [canvas, text] = [...button.children]
       text.textContent = name
       const start = offset(arrays.attention.shape, shown.at, layer, head)
-      triangle(context(/** @type {any} */ (canvas), TILE - 16, TILE - 16), arrays.attention, start, size, (TILE - 16) / size, ramp)
+      triangle(context(/** @type {any} */ (canvas), TILE, TILE), arrays.attention, start, size, TILE / size, ramp)
     }
   }
   large(both, header, arrays, shown, ramp)
