@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -52,9 +53,7 @@ def losses(
     axis = {"title": {"text": labels["axis_row"]}, "range": [-0.5, values.size - 0.5]}
     if values.size <= NAMED_UP_TO:
         axis |= {"tickvals": rows, "ticktext": [chart_text(text, 12) for text in targets]}
-    figure.update_layout(
-        xaxis=axis, yaxis={"title": {"text": labels["axis_loss"]}, "rangemode": "tozero"}, showlegend=True
-    )
+    figure.update_layout(xaxis=axis, yaxis=_from_zero(labels["axis_loss"], values), showlegend=True)
     return figure
 
 
@@ -68,7 +67,8 @@ def two_worlds(found: Average, labels: Words, theme: str | None) -> go.Figure:
         ("line_words", found.own_words, colours.value, "dot", "x"),
     ):
         _line(figure, found.positions, values, labels[key], colour, dash, symbol)
-    _axes(figure, labels["axis_position"], labels["axis_nats"])
+    values = np.concatenate([found.true_loss, found.own_loss, found.own_words])
+    _axes(figure, labels["axis_position"], labels["axis_nats"], values)
     return figure
 
 
@@ -79,13 +79,14 @@ def distance(found: Average, labels: Words, theme: str | None) -> go.Figure:
     _line(figure, found.positions, found.kl, labels["line_kl"], colours.logits, "solid", "circle")
     _line(figure, found.positions, found.together, labels["line_together"], colours.muted, "dot", "square")
     figure.data[1].update(yaxis="y2")
-    _axes(figure, labels["axis_position"], labels["axis_bits"])
+    _axes(figure, labels["axis_position"], labels["axis_bits"], found.kl)
     figure.update_layout(
         yaxis2={
             "title": {"text": labels["axis_share"]},
             "overlaying": "y",
             "side": "right",
             "range": [0, 1.05],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
             "tickformat": ".0%",
             "showgrid": False,
         }
@@ -107,9 +108,15 @@ def _line(
     )
 
 
-def _axes(figure: go.Figure, x: str, y: str) -> None:
+def _from_zero(title: str, values: np.ndarray) -> dict[str, Any]:
+    """A vertical axis from 0 to above the largest value: a chart that is drawn again keeps no older range."""
+    known = values[np.isfinite(values)]
+    return {"title": {"text": title}, "range": [0, 1.08 * max(float(known.max(initial=0.0)), 0.1)]}
+
+
+def _axes(figure: go.Figure, x: str, y: str, values: np.ndarray) -> None:
     figure.update_layout(
         xaxis={"title": {"text": x}, "tickformat": "d"},
-        yaxis={"title": {"text": y}, "rangemode": "tozero"},
+        yaxis=_from_zero(y, values),
         hovermode="x",
     )

@@ -52,7 +52,7 @@ def _controls(page: Page, text: Text) -> Callable[[], Plan]:
     if st.session_state.get(_GIVEN_OF) != about:
         st.session_state[_GIVEN_OF] = about
         st.session_state[_GIVEN] = lesson.usual_given(text.first_text, count)
-    left, middle, right = st.columns([1, 2, 1], gap="medium")
+    left, middle, right = st.columns([1, 1, 1], gap="medium")
     with left:
         given = int(st.number_input(page.label("given"), 1, count - 1, step=1, key=_GIVEN))
     params = page.session.params
@@ -62,14 +62,12 @@ def _controls(page: Page, text: Text) -> Callable[[], Plan]:
             "plain": page.label("draw_plain"),
             "greedy": page.label("draw_greedy"),
         }
-        draw = st.segmented_control(
+        draw = st.selectbox(
             page.label("draw"),
             DRAWS,
-            default="set",
             format_func=names.__getitem__,
             key="nt_targets_draw",
             persist_state="session",
-            required=True,
         )
     chosen = _params(params, str(draw))
     with right:
@@ -98,7 +96,7 @@ def _show(page: Page, text: Text, result: Result) -> None:
     params = result.params
     values = {
         "temperature": number(params.temperature),
-        "top_k": params.top_k or "–",
+        "top_k": params.top_k or page.label("off"),
         "top_p": number(params.top_p),
     }
     done = len(result.complete)

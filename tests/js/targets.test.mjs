@@ -8,7 +8,7 @@ import { partedText, prefixes, startAt } from "../../assets/js/targets/worlds.js
 
 const labels = {
   row_said: "{position} {known} {target} {p} {rank} {loss} {favourite} {favourite_p}", row_last: "last {known}",
-  not_scored_control: "out", together_still: "same {count}", parted_at: "{position} {same} {reference} {own}", parted_end: "end {position}",
+  not_scored_control: "out", together_still: "same {count}", parted_at: "{position} {reference} {own}", parted_after: "after {same}", parted_end: "end {position}",
 }
 const header = { tokens: ["<s>", " a", " b"], kinds: ["control", "text", "control"], end: null, names: { 7: " x" }, labels }
 const arrays = { log_p: [Math.log(0.25), Math.log(0.5)], ranks: [3, 1], favourites: [7, 7], favourite_p: [0.5, 0.5], scored: [1, 0] }
@@ -65,7 +65,8 @@ test("both worlds have the prefix that they had", () => {
 })
 
 test("where they part is said with both tokens", () => {
-  assert.equal(partedText(worlds), "2 1 ·c ·d")
+  assert.equal(partedText(worlds), "2 ·c ·d")
+  assert.equal(partedText({ ...worlds, places: [...worlds.places, place(4, " g", " h")], parted: 4 }), "after 3")
   assert.equal(partedText({ ...worlds, parted: null }), "same 3")
   assert.equal(partedText({ ...worlds, places: [place(1, " b", null)], parted: 1 }), "end 1")
   assert.equal(partedText({ ...worlds, places: [] }), "")

@@ -61,8 +61,9 @@ export function partedText({ labels, places, parted, given }) {
   if (!places.length) return ""
   if (parted === null) return fill(labels.together_still, { count: places.length })
   const place = /** @type {Place} */ (places.find((one) => one.position === parted))
-  return fill(place.own === null ? labels.parted_end : labels.parted_at, {
-    position: parted, same: parted - given.length, reference: marked(place.reference), own: marked(place.own ?? ""),
+  const same = parted - given.length
+  return fill(place.own === null ? labels.parted_end : same > 1 ? labels.parted_after : labels.parted_at, {
+    position: parted, same, reference: marked(place.reference), own: marked(place.own ?? ""),
   })
 }
 
