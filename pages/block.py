@@ -3,24 +3,31 @@
 import streamlit as st
 
 from core.ui.block import flow_section, neuron_section, norm_section, parameter_section, stream_fragment
-from core.ui.page import Try, open_page
+from core.ui.page import Page, Try, open_page
 
-page = open_page("block")
+page = open_page("block", grid=False)
+last = page.model.shape.n_layers - 1
+
+
+def experiments(page: Page) -> None:
+    """What to try, right below the block."""
+    page.try_this(
+        [
+            Try("try_first", {"layer": 0}),
+            Try("try_last", {"layer": last}),
+            Try("try_paris", {"prompt": "The capital of France is", "layer": max(0, last - 1)}),
+            Try("try_start", {"position": 0, "layer": min(3, last)}),
+        ]
+    )
+
+
 page.intro()
-with st.container(horizontal=True, gap="small", key="nt_picks"):
-    page.pick_layer()
-    page.pick_head()
-    page.pick_position()
-flow_section(page)
-page.try_this(
-    [
-        Try("try_first", {"layer": 0}),
-        Try("try_last", {"layer": page.model.shape.n_layers - 1}),
-        Try("try_paris", {"prompt": "The capital of France is", "layer": page.model.shape.n_layers - 2}),
-        Try("try_start", {"position": 0, "layer": min(3, page.model.shape.n_layers - 1)}),
-    ]
+page.follow(
+    Page.pickers,
+    flow_section,
+    experiments,
+    st.fragment(norm_section),
+    stream_fragment,
+    st.fragment(neuron_section),
+    parameter_section,
 )
-st.fragment(norm_section)(page)
-stream_fragment(page)
-st.fragment(neuron_section)(page)
-parameter_section(page)

@@ -3,11 +3,20 @@
 import streamlit as st
 
 from core.ui.embeddings import map_section, neighbours_section, rows_section, sum_section, tied_section
-from core.ui.page import Try, open_page
+from core.ui.page import Page, Try, open_page
 
-page = open_page("embeddings")
+page = open_page("embeddings", grid=False)
+
+
+def alike(page: Page) -> None:
+    """Rows that are alike: a list, and a map."""
+    page.section("neighbours")
+    st.fragment(neighbours_section)(page)
+    page.section("map")
+    map_section(page)
+
+
 page.intro()
-rows_section(page)
 page.try_this(
     [
         Try("try_animals", {"prompt": "The dog and the cat saw a horse", "position": 1}),
@@ -16,10 +25,7 @@ page.try_this(
         Try("try_emoji", {"prompt": "🦜🦜", "position": 0}),
     ]
 )
-page.section("neighbours")
-st.fragment(neighbours_section)(page)
-page.section("map")
-map_section(page)
+page.follow(rows_section, alike)
 page.section("sum")
 st.fragment(sum_section)(page)
 page.section("tied")

@@ -13,12 +13,31 @@ from core.ui.output import (
     norm_section,
     place_line,
 )
-from core.ui.page import Try, open_page
+from core.ui.page import Page, Try, open_page
 
-page = open_page("output")
-follow_place(page)
+page = open_page("output", grid=False)
+
+
+def lens(page: Page) -> None:
+    """What each layer would have said."""
+    page.section("lens")
+    st.fragment(lens_section)(page)
+    lens_check(page)
+
+
+def scores(page: Page) -> None:
+    """From the final norm to a score for every token."""
+    page.section("norm")
+    place_line(page)
+    norm = norm_section(page)
+    logits = logits_of(page.model, page.trace, page.selection.position)
+    page.section("head")
+    head_section(page, norm.normed, logits)
+    page.section("logits")
+    logits_section(page, logits)
+
+
 page.intro()
-hidden_section(page)
 page.try_this(
     [
         Try("try_capital", {"prompt": "The capital of France is"}),
@@ -27,14 +46,4 @@ page.try_this(
         Try("try_one", {"prompt": "Hello"}),
     ]
 )
-page.section("lens")
-st.fragment(lens_section)(page)
-lens_check(page)
-page.section("norm")
-place_line(page)
-norm = norm_section(page)
-logits = logits_of(page.model, page.trace, page.selection.position)
-page.section("head")
-head_section(page, norm.normed, logits)
-page.section("logits")
-logits_section(page, logits)
+page.follow(follow_place, hidden_section, lens, scores)

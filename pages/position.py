@@ -2,16 +2,12 @@
 
 import streamlit as st
 
-from core.ui.page import Try, open_page
+from core.ui.page import Page, Try, open_page
 from core.ui.position import orders_section, place_section
 
-page = open_page("position")
+page = open_page("position", grid=False)
 page.intro()
-with st.container(horizontal=True, gap="small", key="nt_picks"):
-    page.pick_layer()
-    page.pick_head()
-    page.pick_position()
-place_section(page)
+page.follow(Page.pickers, place_section)
 page.try_this(
     [
         Try("try_dog", {"prompt": "Dog bites man", "position": 2}),

@@ -18,47 +18,59 @@ EXPERIMENTS = {
     "try_special": "The end<|im_end|> or not?",
 }
 
-page = open_page("tokens")
-page.intro()
-page.try_this([Try(name, {"prompt": prompt}) for name, prompt in EXPERIMENTS.items()])
-run, codec, link = page.run, page.model.codec, page.session.link
-chat = link.chat and codec.has_chat_template
-position = page.selection.position
+page = open_page("tokens", grid=False)
+table = merge_table(page.model.codec, page.model.name)
 
-table = merge_table(codec, page.model.name)
-page.section("words")
-if table is None:
-    st.info(page.label("no_bpe"))
-else:
-    stories = word_stories(codec, table, run.prompt_ids)
+
+def words(page: Page) -> None:
+    """Each word of the prompt with its merges, played one by one."""
+    page.section("words")
+    if table is None:
+        st.info(page.label("no_bpe"))
+        return
+    stories = word_stories(page.model.codec, table, page.run.prompt_ids)
     merge_player(
-        stories, position=position, table_rows=len(table.ranks), labels=labels(), on_choose=chooser(page)
+        stories,
+        position=page.selection.position,
+        table_rows=len(table.ranks),
+        labels=labels(),
+        on_choose=chooser(page),
     )
-    page.check("check_replay", replay_errors(stories, run.prompt_ids), 0)
+    page.check("check_replay", replay_errors(stories, page.run.prompt_ids), 0)
 
-page.section("list")
-pieces = codec.pieces(page.trace.token_ids)
-token_list(
-    pieces,
-    origins(codec, link.prompt, page.trace.token_ids, len(run.prompt_ids), chat),
-    position=position,
-    labels=labels(),
-    on_choose=chooser(page),
-)
-page.tensor("input_ids", (1, page.trace.n_positions), "int64")
-page.check("check_round_trip", codec.round_trip(link.prompt, specials_as_text=link.literal).errors, 0)
-if table is not None:
-    page.section("rule")
-    page.formula(
-        "count",
-        letters=sum(len(story.letters) for story in stories),
-        merges=sum(len(story.replay.merges) for story in stories),
-        tokens=len(run.prompt_ids),
+
+def listing(page: Page) -> None:
+    """The tokens of the run with their ids, bytes and offsets."""
+    page.section("list")
+    codec, link, ids = page.model.codec, page.session.link, page.trace.token_ids
+    chat = link.chat and codec.has_chat_template
+    token_list(
+        codec.pieces(ids),
+        origins(codec, link.prompt, ids, len(page.run.prompt_ids), chat),
+        position=page.selection.position,
+        labels=labels(),
+        on_choose=chooser(page),
     )
-if chat:
-    page.section("template")
-    st.caption(page.label("template_text"))
-    st.code(codec.decode(run.prompt_ids), language=None, wrap_lines=True)
+    page.tensor("input_ids", (1, page.trace.n_positions), "int64")
+    page.check("check_round_trip", codec.round_trip(link.prompt, specials_as_text=link.literal).errors, 0)
+
+
+def rule(page: Page) -> None:
+    """The count as a formula, and what the chat template added."""
+    codec, ids = page.model.codec, page.run.prompt_ids
+    if table is not None:
+        stories = word_stories(codec, table, ids)
+        page.section("rule")
+        page.formula(
+            "count",
+            letters=sum(len(story.letters) for story in stories),
+            merges=sum(len(story.replay.merges) for story in stories),
+            tokens=len(ids),
+        )
+    if page.session.link.chat and codec.has_chat_template:
+        page.section("template")
+        st.caption(page.label("template_text"))
+        st.code(codec.decode(ids), language=None, wrap_lines=True)
 
 
 @st.fragment
@@ -91,4 +103,8 @@ def comparison(page: Page) -> None:
         st.dataframe([{page.label("language"): s.name, page.label("column_text"): s.text} for s in samples()])
 
 
+page.intro()
+page.try_this([Try(name, {"prompt": prompt}) for name, prompt in EXPERIMENTS.items()])
+page.follow(words, listing)
+rule(page)
 comparison(page)

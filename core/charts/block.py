@@ -12,9 +12,7 @@ Words = Mapping[str, str]
 Line = Sequence[float | None]
 
 
-def stream_sizes(
-    stream: Line, attention: Line, ffn: Line, layer: int, words: Words, theme: str | None
-) -> go.Figure:
+def stream_sizes(stream: Line, attention: Line, ffn: Line, words: Words, theme: str | None) -> go.Figure:
     """Lengths through the layers: the stream before each block and at the end, and what each part added."""
     figure = _lines(
         [("stream", stream, "residual"), ("attention", attention, "attention"), ("ffn", ffn, "ffn")],
@@ -22,14 +20,14 @@ def stream_sizes(
         theme,
     )
     figure.update_yaxes(title=words["size"], type="log")
-    return _marked(figure, layer, theme)
+    return figure
 
 
-def directions(attention: Line, ffn: Line, layer: int, words: Words, theme: str | None) -> go.Figure:
+def directions(attention: Line, ffn: Line, words: Words, theme: str | None) -> go.Figure:
     """Cosine between what each part added and the stream it was added to."""
     figure = _lines([("attention", attention, "attention"), ("ffn", ffn, "ffn")], words, theme)
     figure.update_yaxes(title=words["cosine"], range=[-1.05, 1.05])
-    return _marked(figure, layer, theme)
+    return figure
 
 
 def part_bars(
@@ -72,9 +70,4 @@ def _lines(lines: Sequence[tuple[str, Line, str]], words: Words, theme: str | No
         )
     figure.update_xaxes(title=words["layer"])
     figure.update_layout(legend={"y": 1.0, "yanchor": "bottom"})
-    return figure
-
-
-def _marked(figure: go.Figure, layer: int, theme: str | None) -> go.Figure:
-    figure.add_vline(x=layer, line={"color": palette(theme).accent, "width": 1, "dash": "dot"})
     return figure

@@ -135,9 +135,7 @@ def stream_section(page: Page) -> None:
         for layer in range(count)
     ]
     page.figure(
-        stream_sizes(
-            stream, columns["attention_size"], columns["ffn_size"], page.selection.layer, words, page.theme
-        ),
+        stream_sizes(stream, columns["attention_size"], columns["ffn_size"], words, page.theme),
         "sizes",
         alt=page.label("sizes_alt", position=at),
         csv=(table, rows),
@@ -145,9 +143,7 @@ def stream_section(page: Page) -> None:
     )
     page.section("direction")
     page.figure(
-        directions(
-            columns["attention_cosine"], columns["ffn_cosine"], page.selection.layer, words, page.theme
-        ),
+        directions(columns["attention_cosine"], columns["ffn_cosine"], words, page.theme),
         "directions",
         alt=page.label("directions_alt", position=at),
         csv=(table, rows),

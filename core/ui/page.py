@@ -104,6 +104,26 @@ class Page:
                 self.grid_header(), self.grid_norms(), key="nt_small_grid", on_choose=self.choose_cell
             )
 
+    def follow(self, *sections: Callable[[Page], object]) -> None:
+        """The small grid and ``sections`` as one fragment: what choosing a cell, layer or head draws anew.
+
+        Everything else of the page (prompt bar, heading, what does not depend on the place) stays untouched.
+        Each section gets a page of this very drawing.
+        """
+        session, started = self.session, self.run
+
+        def draw() -> None:
+            if session.run is not started or session.run_of != session.request:
+                st.rerun()
+            with session.lock:
+                now = Page(self.name, session, self.model)
+                now.grid()
+                for section in sections:
+                    section(now)
+                now.sync_link()
+
+        st.fragment(draw)()
+
     def grid_header(self) -> dict[str, Any]:
         """The words and the place of the small grid, for components that hold it themselves."""
         return small_grid.header(
@@ -206,6 +226,13 @@ class Page:
                 | {"keep": text.label("shell", "keep")},
             )
         return result
+
+    def pickers(self) -> None:
+        """The controls for layer, head and position in one row."""
+        with st.container(horizontal=True, gap="small", key="nt_picks"):
+            self.pick_layer()
+            self.pick_head()
+            self.pick_position()
 
     def pick_layer(self) -> int:
         """A control for the layer that all pages share; returns the chosen one."""
