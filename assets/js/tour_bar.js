@@ -20,10 +20,9 @@ export function render(element, header, _arrays, emit) {
   set(bar, { "aria-label": labels.bar })
   const head = part(bar, "head", () => h("div", { class: "head" }))
   part(head, "counter", () => h("span", { class: "counter" })).textContent = header.counter
-  part(head, "title", () => h("strong")).textContent = header.title
-  const moves = part(head, "moves", () => h("div", { class: "moves" }))
   for (const [name, word, hidden, key] of moveList(header)) {
-    const button = part(moves, name, () => h("button", { type: "button", class: "nt-button" }, h("span"), h("kbd")))
+    if (name === "leave") part(head, "title", () => h("strong")).textContent = header.title
+    const button = part(head, name, () => h("button", { type: "button", class: `nt-button ${name}` }, h("span"), h("kbd")))
     const [text, sign] = /** @type {any[]} */ ([...button.children])
     text.textContent = labels[word]
     sign.textContent = key
@@ -54,8 +53,8 @@ export function destroy() {
 export function moveList(header) {
   const waiting = !!header.waiting
   return [
-    ["back", "back", waiting || header.first, "["],
     ["next", header.last ? "finish" : "next", waiting, "]"],
+    ["back", "back", waiting || header.first, "["],
     ["stop", "to_stop", !waiting, "]"],
     ["leave", "leave", false, ""],
   ]

@@ -28,10 +28,10 @@ def next_token(scene: Scene) -> Question | None:
     return among_texts("next", values, scene.name(best), map(scene.name, others), best)
 
 
-def removed(scene: Scene) -> Question | None:
-    """Whether the filters remove the third likeliest token."""
+def removed(scene: Scene, rank: int = 3) -> Question | None:
+    """Whether the filters remove the token that the model puts at ``rank``."""
     result = pipeline(scene.logits, scene.params, scene.run.token_ids)
-    candidate = result.top(3)[-1]
+    candidate = result.top(rank)[-1]
     values = {
         "token": scene.name(candidate.token_id),
         "rank": str(candidate.rank),
@@ -131,6 +131,13 @@ def cache_bytes(scene: Scene) -> Question | None:
     }
     others = (right // shape.n_layers, right // 2, right * shape.group_size)
     return among_numbers("bytes", values, right, others)
+
+
+def recap(scene: Scene) -> Question | None:
+    """How many tokens of the text the model chose; the others were given."""
+    prompt, made = len(scene.run.prompt_ids), scene.run.cursor
+    values = {"total": f"{prompt + made:,}", "prompt": f"{prompt:,}"}
+    return among_numbers("recap", values, made, (1, prompt, prompt + made))
 
 
 def memory(scene: Scene) -> Question | None:

@@ -17,7 +17,7 @@ QUESTIONS: dict[str, Callable[[Scene], Question | None]] = {
     "next": choosing.next_token, "filter": choosing.removed, "temperature": choosing.temperature,
     "branches": choosing.branches, "swap": choosing.swap, "database": choosing.database,
     "speed": choosing.speed, "cached": choosing.cached, "bytes": choosing.cache_bytes,
-    "memory": choosing.memory, "router": choosing.router, "active": choosing.active,
+    "memory": choosing.memory, "router": choosing.router, "active": choosing.active, "recap": choosing.recap,
 }  # fmt: skip
 
 

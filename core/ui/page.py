@@ -268,7 +268,7 @@ def open_page(name: str, *, grid: bool = True) -> Page:
     """
     session = state.session()
     title = text.label("shell", f"page_{page_info(name).name}")
-    tour_place = st.container(key="nt_tour_place") if session.link.tour else None
+    tour_place = st.container(key="nt_tour_place") if tour.stands_on(session, name) else None
     with st.container(key="nt_head", gap="small"):
         prompt_bar(session)
         quiet = st.empty()

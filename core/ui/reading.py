@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.ui import state
+from core.ui import opening, state, tour
 from core.ui.page import Page
 from core.ui.prompt_bar import prompt_bar
 from core.ui.text import label
@@ -14,8 +14,13 @@ def open_reading(name: str, *, bar: bool = False) -> Page:
     """Heading alone, or under the prompt bar. The page has its texts; it has no model, and its run is
     whatever the session holds."""
     session = state.session()
+    tour_place = st.container(key="nt_tour_place") if tour.stands_on(session, name) else None
     if bar:
         with st.container(key="nt_head", gap="small"):
             prompt_bar(session)
     st.title(label("shell", f"page_{name}"), anchor=False)
+    if tour_place is not None:  # a stop asks about a run, wherever it stands
+        model = opening.model_or_stop(session)
+        opening.run_or_stop(session, model)
+        tour.bar(session, name, model, Page(name, session, model).selection, tour_place)
     return Page(name, session, None)

@@ -49,16 +49,16 @@ def result(stop: Stop) -> predict.Outcome | None:
     return told[-1] if told else None
 
 
-def waits(session: Session, page: str) -> bool:
-    """Whether a tour is on whose stop stands on another page."""
+def stands_on(session: Session, page: str) -> bool:
+    """Whether a tour is on whose stop stands on this page."""
     stop = tour.find(session.link.tour)
-    return stop is not None and stop.page != page
+    return stop is not None and stop.page == page
 
 
 def waiting_bar(session: Session, page: str) -> None:
     """On other pages the tour waits: one line with the way back. Drawn by the shell above the page."""
     stop = tour.find(session.link.tour)
-    if stop is None or not waits(session, page):
+    if stop is None or stop.page == page:
         return
     with st.container(key="nt_tour_place"):
         _draw(session, stop, None, label(PAGE, "away", title=title(stop)))
