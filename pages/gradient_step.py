@@ -1,6 +1,6 @@
 """Gradient step: real steps on a copy of the model, and what they do to this text and to others."""
 
-from core.ui.gradient_step import Experiment, experiments, training_section
+from core.ui.gradient_step import Experiment, training_section
 from core.ui.page import open_page
 
 FRANCE, GEESE = "The capital of France is", "My neighbour keeps seven"
@@ -13,5 +13,4 @@ READY = (
 
 page = open_page("gradient_step")
 page.intro()
-experiments(page, READY)
-training_section(page)
+training_section(page, READY)

@@ -38,7 +38,13 @@ def before_and_after(
         )
     figure.update_layout(
         barmode="group",
+        legend={"y": 1.0, "yanchor": "bottom"},
         yaxis={"tickvals": list(range(len(ticks))), "ticktext": ticks, "autorange": "reversed"},
-        xaxis={"title": {"text": labels["axis_probability"]}, "tickformat": ".0%", "range": [0, 1.08]},
+        xaxis={
+            "title": {"text": labels["axis_probability"]},
+            "tickformat": ".0%",
+            "range": [0, 1.2],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+        },
     )
     return figure

@@ -134,5 +134,6 @@ def loss_curves(result: Result, labels: Words, theme: str | None) -> go.Figure:
             "dtick": 1 if steps <= 10 else 5,
         },
         yaxis={"title": {"text": labels["axis_loss"]}, "rangemode": "tozero"},
+        legend={"y": 1.0, "yanchor": "bottom"},
     )
     return figure

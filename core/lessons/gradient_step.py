@@ -260,8 +260,11 @@ def gradient_picture(result: Result) -> Picture:
 
 
 def moved_picture(result: Result) -> Picture:
-    """‖w − w₀‖ / ‖w₀‖ of each part that was trained, NaN elsewhere."""
-    return _picture(result, result.moved, relative=True)
+    """‖w − w₀‖ / ‖w₀‖ of each part that was trained; rows without any are left out."""
+    whole = _picture(result, result.moved, relative=True)
+    kept = np.flatnonzero(whole.trained.any(axis=1))
+    rows = tuple(whole.rows[int(at)] for at in kept)
+    return Picture(rows, whole.columns, whole.values[kept], whole.trained[kept])
 
 
 def _picture(result: Result, lengths: Mapping[str, tuple[float, float]], relative: bool = False) -> Picture:

@@ -66,8 +66,10 @@ def _defaults(page: Page) -> None:
         st.session_state.setdefault(key, value)
 
 
-def experiments(page: Page, ready: Sequence[Experiment]) -> None:
+def _experiments(page: Page, ready: Sequence[Experiment]) -> None:
     """One button for each experiment: it sets everything and starts."""
+    if _GO in st.session_state:
+        st.rerun()  # the experiment's prompt is not this fragment's alone
     with st.container(key="nt_try", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(load("shell").label("try_this"), width="content")
         for item in ready:
@@ -88,13 +90,13 @@ def _take(page: Page, item: Experiment) -> None:
     )
 
 
-def training_section(page: Page) -> None:
-    """Settings, the start, and everything that is known of the run."""
+def training_section(page: Page, ready: Sequence[Experiment]) -> None:
+    """Settings, experiments, the start, and everything that is known of the run."""
     _defaults(page)
     what = Measurement(
         "train",
         (page.model.name,),
-        controls=lambda: _controls(page),
+        controls=lambda: _controls(page, ready),
         show=lambda result: _show(page, result),
         doing=lambda result: _doing(page, result),
         icon=":material/trending_down:",
@@ -108,46 +110,52 @@ def training_section(page: Page) -> None:
 # -- settings --------------------------------------------------------------------------------------------
 
 
-def _controls(page: Page) -> Callable[[], Plan]:
+def _controls(page: Page, ready: Sequence[Experiment]) -> Callable[[], Plan]:
     for column, key in zip(st.columns(2), (_TEXT, _OTHER), strict=True):
         with column:
             name = key.removeprefix("nt_step_")
             st.text_area(
-                page.label(name), key=key, max_chars=MAX_CHARACTERS, height=100, persist_state="session"
+                page.label(name), key=key, max_chars=MAX_CHARACTERS, height=68, persist_state="session"
             )
             tokens = page.label("tokens", count=len(_ids(page, key)), limit=lesson.TEXT_TOKENS)
             st.caption(f"{tokens} {page.label(f'{name}_help')}")
-    st.button(page.label("use_run"), key="nt_step_use_run", on_click=_use_run, args=(page,))
     sizes = {scope: _count(page.model, scope) for scope in SCOPES}
-    with st.container(horizontal=True, gap="medium"):
-        st.segmented_control(
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        st.radio(
             page.label("scope"),
             SCOPES,
-            required=True,
+            horizontal=True,
             format_func=lambda scope: page.label(f"scope_{scope}", count=compact(sizes[scope])),
             key=_SCOPE,
             persist_state="session",
         )
-        st.segmented_control(
+        st.radio(
             page.label("kind"),
             KINDS,
-            required=True,
+            horizontal=True,
             format_func=lambda kind: page.label(f"kind_{kind}"),
             key=_KIND,
             persist_state="session",
         )
+        st.button(page.label("use_run"), key="nt_step_use_run", on_click=_use_run, args=(page,))
     kind: Kind = st.session_state[_KIND]
     left, right = st.columns(2)
     left.select_slider(
         page.label("lr"),
         lesson.RATES[kind],
-        format_func=lambda rate: f"{rate:g}" if rate >= 1e-4 else f"{rate:.0e}".replace("e-0", "e−"),
+        format_func=_rate,
         key=_rate_key(kind),
         persist_state="session",
     )
     right.slider(page.label("steps"), 1, lesson.MAX_STEPS, key=_STEPS, persist_state="session")
     _notes(page)
+    _experiments(page, ready)
     return _maker(page)
+
+
+def _rate(rate: float) -> str:
+    """``0.0003``, ``3e−05``."""
+    return f"{rate:g}".replace("-", "−")
 
 
 def _notes(page: Page) -> None:
@@ -217,7 +225,7 @@ def _show(page: Page, result: Result) -> None:
             "said",
             done=done,
             kind=page.label(f"kind_{setting.kind}"),
-            lr=number(setting.lr),
+            lr=_rate(setting.lr),
             scope=page.label(f"scope_{setting.scope}", count=compact(trained)),
             everything=compact(everything),
         )
@@ -236,7 +244,8 @@ def _losses(page: Page, result: Result) -> None:
     columns = st.columns(2)
     for column, key, values in ((columns[0], "text", result.losses), (columns[1], "other", result.other)):
         if values:
-            change = f"{number(values[-1] - values[0])} nats" if len(values) > 1 else None
+            # The arrow follows the sign, which has to be a plain hyphen for Streamlit.
+            change = number(values[-1] - values[0]).replace("−", "-") + " nats" if len(values) > 1 else None
             column.metric(
                 page.label(f"{key}_loss", before=number(values[0])),
                 f"{number(values[-1])} nats",

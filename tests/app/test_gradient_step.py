@@ -28,8 +28,8 @@ def test_steps_lower_the_loss_and_every_check_passes(
     app = stepped(app, text="the cat is on the table", scope=scope, kind=kind, steps=3)
     assert not app.exception and not failed_checks(app)
     text, other = app.metric
-    assert text.delta.startswith("−") and other.delta
-    assert "**3** steps" in shown(app) and "Where the weights moved" in shown(app)
+    assert text.delta.startswith("-") and other.delta
+    assert "Steps taken: **3**" in shown(app) and "Where the weights moved" in shown(app)
     assert "measured" in formulas(app)
     assert sum(":material/check_circle:" in item.value for item in app.caption) == 2
 
@@ -39,7 +39,7 @@ def test_any_prompt_and_text_can_be_used(monkeypatch: pytest.MonkeyPatch, prompt
     app = opened(monkeypatch, "gradient_step", prompt=prompt)
     app = stepped(app, text=f"{prompt} the", other=prompt, steps=1)
     assert not app.exception and not failed_checks(app)
-    assert "**1** steps" in shown(app)
+    assert "Steps taken: **1**" in shown(app)
 
 
 @pytest.mark.parametrize(("text", "said"), [("a", "one token"), ("a b " * 60, "at most 64")])
@@ -72,7 +72,7 @@ def test_an_experiment_sets_everything_and_starts(monkeypatch: pytest.MonkeyPatc
     app.button(key="nt_try_one").click().run()
     app = measured_without_start(app)
     assert not app.exception and not failed_checks(app)
-    assert "**1** steps of SGD" in shown(app)
+    assert "Steps taken: **1**, with SGD" in shown(app)
 
 
 def measured_without_start(app: AppTest) -> AppTest:
