@@ -1,0 +1,65 @@
+"""The Quiz page on a tiny model: the words, the score, and other questions."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.engine.model import LoadedModel
+from core.engine.text import TextCodec
+from core.ui import loading, pages, predict, quiz
+from tests.app import fakes
+from tests.app.test_glossary import SHELL
+from tests.unit import tiny
+
+
+def opened(monkeypatch: pytest.MonkeyPatch, **query: str) -> AppTest:
+    fakes.keep_modules(monkeypatch)
+    model = LoadedModel(
+        "smollm2-135m", None, tiny.build("llama"), TextCodec(tiny.tokenizer().backend_tokenizer)
+    )
+    fakes.install(lambda name, progress=None: model)
+    monkeypatch.setattr(loading, "_loads", {})
+    loading.begin("smollm2-135m").done.wait(20)
+    app = AppTest.from_file(str(SHELL), default_timeout=60)
+    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
+        app.query_params[name] = value
+    app.run()
+    return app.switch_page(str(pages.PAGES_FOLDER / "quiz.py")).run()
+
+
+def shown(app: AppTest) -> str:
+    return " ".join(item.value for item in app.markdown)
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"prompt": "a"}, {"prompt": "é <b>$x$\n"}, {"step": "3", "top_k": "2"}]
+)
+def test_the_recap_has_five_concepts_and_counts_its_questions(
+    monkeypatch: pytest.MonkeyPatch, query: dict[str, str]
+) -> None:
+    app = opened(monkeypatch, **query)
+    assert not app.exception
+    assert all(f"#### {number} ·" in shown(app) for number in range(1, 6))
+    assert "0 right of 0 guessed" in shown(app) and "round 1" in shown(app)
+
+
+def test_a_guess_is_scored_once_and_shows_where_it_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch)
+    made_for, asked = app.session_state[quiz._MADE]
+    question = asked[0].question
+    app.session_state[predict._KEY] = {
+        "quiz 0": {question.id: predict.Outcome(question.kind, question.answer, True)}
+    }
+    app.run()
+    assert not app.exception
+    assert app.session_state[quiz._MADE] == (made_for, asked)
+    assert "1 right of 1 guessed" in shown(app)
+
+
+def test_other_questions_are_a_new_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch)
+    before = {one.question.id for one in app.session_state[quiz._MADE][1]}
+    app.button(key="nt_quiz_again").click().run()
+    assert not app.exception and "round 2" in shown(app)
+    assert before.isdisjoint(one.question.id for one in app.session_state[quiz._MADE][1])
