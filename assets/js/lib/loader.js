@@ -11,7 +11,6 @@
  */
 import { ask, showAddress } from "./line.js"
 import { forgetFigure, frameFigure } from "./full_screen.js"
-import { forgetFigure, frameFigure } from "./full_screen.js"
 import { applyTheme } from "./theme.js"
 
 /** @typedef {(event: string, payload?: any) => void} Emit */
@@ -77,7 +76,6 @@ export async function mount(name, root, component) {
   }
   applyTheme(record.element, host)
   frameFigure(name, record.element, host)
-  frameFigure(name, record.element, host)
   draw(record, newest(record, decode(component.data)))
 }
 
@@ -126,7 +124,6 @@ export function unmount(host) {
   record.turn++
   record.module?.destroy?.(record.element)
   mounted.delete(host)
-  forgetFigure(record.element)
   forgetFigure(record.element)
   record.element.remove()
 }
