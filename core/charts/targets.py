@@ -14,6 +14,8 @@ from core.lessons.teacher_forcing import Average
 
 Words = Mapping[str, str]
 NAMED_UP_TO = 32
+_ABOVE = {"yanchor": "bottom", "y": 1.02}
+"""A legend of two lines stands above the curves and not over them."""
 
 
 def losses(
@@ -53,7 +55,9 @@ def losses(
     axis = {"title": {"text": labels["axis_row"]}, "range": [-0.5, values.size - 0.5]}
     if values.size <= NAMED_UP_TO:
         axis |= {"tickvals": rows, "ticktext": [chart_text(text, 12) for text in targets]}
-    figure.update_layout(xaxis=axis, yaxis=_from_zero(labels["axis_loss"], values), showlegend=True)
+    figure.update_layout(
+        xaxis=axis, yaxis=_from_zero(labels["axis_loss"], values), showlegend=True, legend=_ABOVE
+    )
     return figure
 
 
@@ -119,4 +123,5 @@ def _axes(figure: go.Figure, x: str, y: str, values: np.ndarray) -> None:
         xaxis={"title": {"text": x}, "tickformat": "d"},
         yaxis=_from_zero(y, values),
         hovermode="x",
+        legend=_ABOVE,
     )

@@ -19,6 +19,7 @@ def target_rows(
     scores: Scores,
     scored: np.ndarray,
     tokens: Sequence[str],
+    texts: Sequence[str],
     kinds: Sequence[Kind],
     names: Mapping[int, str],
     *,
@@ -30,12 +31,14 @@ def target_rows(
 ) -> Any:
     """One row for each of T ``tokens``. ``scores`` has T − 1 rows, or T when the last is scored on ``end``.
 
+    ``texts`` join to the text: "" for the later parts of a split character, which ``tokens`` names ``2/4``.
     ``scored`` (rows,): which count in the mean. ``names``: texts of the favourites. ``text_id`` tells texts
     apart. ``on_choose`` gets ``{"position": int}``.
     """
     header = {
         "view": "rows",
         "tokens": list(tokens),
+        "texts": list(texts),
         "kinds": list(kinds),
         "end": end,
         "names": {str(token_id): name for token_id, name in names.items()},

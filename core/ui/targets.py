@@ -28,14 +28,16 @@ _OF, _WRITTEN, _PASS, _ROW = "nt_targets_of", "nt_targets_written", "nt_targets_
 MAX_CHARACTERS = 4000
 SLOW_ROWS = 64
 """A text of more rows than this shows a progress bar while it is scored."""
+USUAL_ROW = 9
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """What the page scores. ``tokens``: shown texts; ``own``: typed on this page."""
+    """What the page scores. ``texts`` join to the text, ``tokens`` name each one; ``own``: typed here."""
 
     trace: Any
+    texts: list[str]
     tokens: list[str]
     kinds: list[Kind]
     own: bool
@@ -128,7 +130,8 @@ def _run_text(page: Page) -> Text:
 
 def _text(model: Any, trace: Any, kinds: list[Kind], own: bool) -> Text:
     pieces = model.codec.pieces(trace.token_ids)
-    return Text(trace, [p.text or f"{p.part}/{p.parts}" for p in pieces], kinds, own)
+    names = [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces]
+    return Text(trace, [piece.text for piece in pieces], names, kinds, own)
 
 
 # -- the rows ----------------------------------------------------------------------------------------
@@ -166,6 +169,7 @@ def rows_section(page: Page, text: Text) -> Scored | None:
         found.scores,
         found.counts,
         text.tokens,
+        text.texts,
         text.kinds,
         {int(token): name_of(codec, int(token)) for token in np.unique(found.scores.favourites)},
         end=None if found.end_id is None else name_of(codec, found.end_id),
@@ -227,9 +231,9 @@ def _summary_lines(page: Page, found: Scored) -> None:
 
 
 def chosen_row(page: Page, found: Scored) -> int:
-    """The lit row: the shared position, or one chosen in the typed text; else the last with a target."""
+    """The lit row: the shared position, or one chosen in the typed text; else one that is in sight."""
     text, last = found.text, len(found.text.ids) - 1
-    usual = min(last, len(found.scores) - 1)
+    usual = min(USUAL_ROW, len(found.scores) - 1)
     if not text.own:
         return usual if page.session.link.position is None else page.selection.position
     of, row = st.session_state.get(_ROW, ("", usual))

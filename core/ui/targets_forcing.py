@@ -117,7 +117,7 @@ def _worlds(page: Page, text: Text, result: Result) -> None:
     finished = {one.seed for one in result.complete}
     two_worlds(
         shown,
-        text.tokens[: result.given],
+        text.texts[: result.given],
         {place.position: text.tokens[place.position] for place in shown.places},
         {token: name_of(codec, token) for token in ids},
         [(one.seed, one.parted, one.seed in finished) for one in result.worlds],
@@ -146,15 +146,16 @@ def _average(page: Page, found: Average) -> None:
     names = ("positions", "true_loss", "own_loss", "own_words", "kl", "together", "running")
     columns = [getattr(found, name).tolist() for name in names]
     table = (names, list(zip(*columns, strict=True)))
+    # A chart that gets other data under the same key keeps the range of its axes: one key for each seed.
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(page.label("chart_losses"))
         figure = charts.two_worlds(found, labels(), page.theme)
-        page.figure(figure, "worlds", page.label("chart_losses_alt"), csv=table)
+        page.figure(figure, f"worlds-{found.seeds}", page.label("chart_losses_alt"), csv=table)
     with right:
         st.markdown(page.label("chart_kl"))
         figure = charts.distance(found, labels(), page.theme)
-        page.figure(figure, "kl", page.label("chart_kl_alt"), csv=table)
+        page.figure(figure, f"kl-{found.seeds}", page.label("chart_kl_alt"), csv=table)
 
 
 def _numbers(page: Page, result: Result) -> None:

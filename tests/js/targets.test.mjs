@@ -10,7 +10,7 @@ const labels = {
   row_said: "{position} {known} {target} {p} {rank} {loss} {favourite} {favourite_p}", row_last: "last {known}",
   not_scored_control: "out", together_still: "same {count}", parted_at: "{position} {reference} {own}", parted_after: "after {same}", parted_end: "end {position}",
 }
-const header = { tokens: ["<s>", " a", " b"], kinds: ["control", "text", "control"], end: null, names: { 7: " x" }, labels }
+const header = { tokens: ["<s>", " a", " b"], texts: ["<s>", " a", " b"], kinds: ["control", "text", "control"], end: null, names: { 7: " x" }, labels }
 const arrays = { log_p: [Math.log(0.25), Math.log(0.5)], ranks: [3, 1], favourites: [7, 7], favourite_p: [0.5, 0.5], scored: [1, 0] }
 
 test("the target of a row is the token after it, and the last row has none", () => {

@@ -75,15 +75,15 @@ export function keyed(key, at, count) {
 
 /**
  * The end of what is known so far, for a narrow column: the newest token by itself, and what fits before it.
- * @param {string[]} tokens
+ * @param {string[]} texts
  * @param {number} at the newest one that is known
  * @param {number} [room] characters
  */
-export function context(tokens, at, room = 26) {
+export function context(texts, at, room = 18) {
   let before = ""
   let from = at
-  while (from > 0 && before.length + tokens[from - 1].length <= room) before = tokens[--from] + before
-  return { before: (from > 0 ? "…" : "") + before, last: tokens[at] }
+  while (from > 0 && before.length + texts[from - 1].length <= room) before = texts[--from] + before
+  return { before: (from > 0 ? "…" : "") + before, last: texts[at] }
 }
 
 /**

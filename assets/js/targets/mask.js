@@ -27,8 +27,8 @@ export function band(at, count, size) {
  * @param {(position: number) => void} choose
  */
 export function renderMask(root, shown, choose) {
-  const { labels, tokens, chosen, row } = shown
-  const count = tokens.length
+  const { labels, texts, chosen, row } = shown
+  const count = texts.length
   line(root, "h3", "title", labels.mask_title)
   const frame = part(root, "frame", () => h("div", { class: "nt-tg-frame" }))
   const canvas = part(frame, "canvas", () => /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" })))
@@ -40,7 +40,7 @@ export function renderMask(root, shown, choose) {
   onWidth(frame, (width) => {
     if (width > 0) draw(canvas, Math.min(width, WIDEST), count, chosen, row !== null)
   })
-  const { before, last } = context(tokens, chosen, SEEN)
+  const { before, last } = context(texts, chosen, SEEN)
   const values = { position: chosen, last: chosen, target: row ? marked(row.target) : "", next: chosen + 1 }
   line(root, "p", "sees", fill(chosen ? labels.mask_sees : labels.mask_sees_one, values))
   line(root, "p", "seen", marked(before + last), "nt-tg-seen nt-mono")

@@ -8,8 +8,8 @@ import { renderMask } from "./mask.js"
 
 const REST_MS = 250 // keys that follow each other are told to the server once they rest
 
-/** @typedef {{tokens: string[], kinds: string[], end: string | null, names: Record<string, string>, chosen: number,
- *   text: string, labels: Record<string, string>}} Header */
+/** @typedef {{tokens: string[], texts: string[], kinds: string[], end: string | null, names: Record<string, string>, chosen: number,
+ *   text: string, labels: Record<string, string>}} Header `tokens` name each token, `texts` join to the text */
 /** @typedef {{target: string, p: number, loss: number, rank: number, favourite: string, favouriteP: number,
  *   scored: boolean, kind: string} | null} Row null: no target */
 
@@ -41,7 +41,8 @@ const stateOf = (element) => memory(element, () => ({ chosen: -1, told: -1, text
  */
 export function renderRows(root, element, header, arrays, emit) {
   const state = stateOf(element)
-  if (state.text !== header.text || state.told !== header.chosen) {
+  const news = state.text !== header.text || state.told !== header.chosen
+  if (news) {
     Object.assign(state, { chosen: header.chosen, told: header.chosen, text: header.text })
   }
   const { labels, tokens } = header
@@ -63,7 +64,7 @@ export function renderRows(root, element, header, arrays, emit) {
   const choose = (/** @type {number} */ at) => {
     state.chosen = at
     show()
-    rowAt(list, at)?.scrollIntoView({ block: "nearest" })
+    reveal(box, rowAt(list, at))
     clearTimeout(state.timer)
     state.timer = setTimeout(() => {
       state.told = at
@@ -72,6 +73,19 @@ export function renderRows(root, element, header, arrays, emit) {
   }
   listen(list, rows.length, () => state.chosen, choose)
   show()
+  if (news) reveal(box, rowAt(list, state.chosen))
+}
+
+/**
+ * Scroll the list alone, not the page, until the row is in sight.
+ * @param {HTMLElement} box
+ * @param {HTMLElement | null} row
+ */
+function reveal(box, row) {
+  if (!row) return
+  const [frame, place] = [box.getBoundingClientRect(), row.getBoundingClientRect()]
+  if (place.top < frame.top + 40) box.scrollTop -= frame.top + 40 - place.top
+  else if (place.bottom > frame.bottom) box.scrollTop += place.bottom - frame.bottom
 }
 
 /**
@@ -111,12 +125,11 @@ function build() {
  * @param {number} largest
  */
 function dress(button, header, row, at, largest) {
-  const { labels, tokens } = header
+  const { labels, tokens, texts } = header
   const [position, known, target, p, rank, loss, favourite] = /** @type {HTMLElement[]} */ ([...button.children])
-  const { before, last } = context(tokens, at)
   put(position, String(at))
-  put(known.children[0], marked(before))
-  put(known.children[1], marked(last))
+  put(known.children[0], marked(context(texts, at).before))
+  put(known.children[1], marked(tokens[at]))
   put(target, row ? marked(row.target) : labels.no_target)
   put(p, row ? percent(row.p) : "")
   put(rank, row ? whole(row.rank) : "")
