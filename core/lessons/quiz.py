@@ -135,7 +135,6 @@ CONCEPTS: dict[str, tuple[tuple[Maker, str], ...]] = {
         (_of_tour(tour_choosing.swap), "what_if"),
     ),
     "tokens": (
-        (_of_tour(tour_inside.tokens), "tokens"),
         (row_length, "embeddings"),
         (piece, "tokens"),
         (_of_tour(tour_inside.rows), "embeddings"),
