@@ -1,6 +1,7 @@
 // @ts-check
-/** Save the plotly chart in the same container as PNG or SVG, and its data as CSV. */
+/** Save the plotly chart in the same container as PNG or SVG, its data as CSV, and show it in full screen. */
 import { h, part, set } from "./lib/dom.js"
+import { forgetButton, fullScreenButton } from "./lib/full_screen.js"
 
 export const styles = ["keep_figure.css"]
 
@@ -16,11 +17,17 @@ export function render(element, header) {
     const button = part(row, format, () => h("button", { class: "nt-link", type: "button" }, format.toUpperCase()))
     set(button, { "aria-label": labels[format], onclick: () => image(element, header, format) })
   }
+  if (document.fullscreenEnabled) part(row, "full", () => fullScreenButton(() => fullScreen(element, header)))
   const data = part(row, "csv", () => h("button", { class: "nt-link", type: "button" }, "CSV"))
   set(data, {
     "aria-label": labels.csv, hidden: csv === null,
     onclick: () => save(new Blob(["\ufeff", csv], { type: "text/csv;charset=utf-8" }), `${filename}.csv`),
   })
+}
+
+/** @param {HTMLElement} element */
+export function destroy(element) {
+  forgetButton(element.querySelector(".nt-full"))
 }
 
 /**
@@ -30,12 +37,41 @@ export function render(element, header) {
  * @param {string} format
  */
 function image(element, header, format) {
-  const host = /** @type {any} */ (element.getRootNode()).host ?? element
-  const chart = host.closest(`.${CSS.escape(header.container)}`)?.querySelector(".js-plotly-plot")
+  const chart = container(element, header)?.querySelector(".js-plotly-plot")
   const button = chart?.querySelector('.modebar-btn[data-attr="toImage"], .modebar-btn[data-title^="Download"]')
   if (!chart?._context || !button) return
   chart._context.toImageButtonOptions = { format, filename: header.filename, scale: format === "png" ? 2 : 1 }
   button.dispatchEvent(new MouseEvent("click", { bubbles: true }))
+}
+
+/**
+ * The figure alone on the whole screen. Streamlit's own button gives the chart the size of the window, there and back.
+ * @param {HTMLElement} element
+ * @param {any} header
+ */
+async function fullScreen(element, header) {
+  const figure = container(element, header)
+  const resize = () => figure?.querySelector('.modebar-btn[data-title*="ullscreen"]')?.dispatchEvent(new MouseEvent("click", { bubbles: true }))
+  if (!figure) return
+  const back = () => {
+    if (document.fullscreenElement === figure) return // the event of its beginning may come late
+    document.removeEventListener("fullscreenchange", back)
+    resize()
+  }
+  await figure.requestFullscreen()
+  document.addEventListener("fullscreenchange", back)
+  resize()
+}
+
+/**
+ * The box that holds the chart and this row.
+ * @param {HTMLElement} element
+ * @param {any} header
+ * @returns {HTMLElement | null}
+ */
+function container(element, header) {
+  const host = /** @type {any} */ (element.getRootNode()).host ?? element
+  return host.closest(`.${CSS.escape(header.container)}`)
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** A button under each component that shows it in full screen; it repaints itself for its new width. */
+/** A button under each figure that shows it in full screen; a component repaints itself for its new width. */
 import { h } from "./dom.js"
 import { applyTheme } from "./theme.js"
 
@@ -26,6 +26,17 @@ function name(button) {
 }
 
 /**
+ * @param {() => void} show
+ * @returns {HTMLElement}
+ */
+export function fullScreenButton(show) {
+  const button = h("button", { type: "button", class: "nt-full", onclick: show })
+  buttons.add(button)
+  name(button)
+  return button
+}
+
+/**
  * Put the button under a figure, once; called whenever the figure is drawn.
  * @param {string} component
  * @param {HTMLElement} element the figure's own element
@@ -35,21 +46,23 @@ export function frameFigure(component, element, host) {
   if (FURNITURE.has(component) || !document.fullscreenEnabled) return
   let row = rows.get(element)
   if (!row) {
-    const button = h("button", { type: "button", class: "nt-full", onclick: () => element.requestFullscreen() })
-    buttons.add(button)
-    name(button)
-    row = h("div", { class: "nt-root nt-full-row" }, button)
+    row = h("div", { class: "nt-root nt-full-row" }, fullScreenButton(() => element.requestFullscreen()))
     rows.set(element, row)
     element.after(row)
   }
   applyTheme(row, host)
 }
 
+/** @param {Element | null} button */
+export function forgetButton(button) {
+  if (button) buttons.delete(/** @type {HTMLElement} */ (button))
+}
+
 /** @param {HTMLElement} element */
 export function forgetFigure(element) {
   const row = rows.get(element)
   if (!row) return
-  buttons.delete(/** @type {HTMLElement} */ (row.firstElementChild))
+  forgetButton(row.firstElementChild)
   row.remove()
   rows.delete(element)
 }
