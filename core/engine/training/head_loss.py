@@ -12,8 +12,12 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 
+from core.engine.training.optimiser import row_pieces
+
 PIECE_FLOPS = 5e8
 """Of one piece of the LM head: some ten milliseconds."""
+PIECE_NUMBERS = 16_000_000
+"""Weights read by one piece at most, however few vectors meet them."""
 MIN_PIECE_ROWS = 256
 
 
@@ -25,18 +29,24 @@ class TableGradient:
 
     def __init__(self, table: torch.Tensor, looked_up: torch.Tensor, keep: bool) -> None:
         self.looked_up = looked_up.unique()
-        self.full = torch.zeros_like(table) if keep else None
+        self.full = torch.empty_like(table) if keep else None
         self._rows = table.new_zeros((len(self.looked_up), *table.shape[1:]))
         self._rest = 0.0
 
     def add(self, start: int, gradient: torch.Tensor) -> None:
-        """The gradient of rows ``start``… as they came through the LM head."""
+        """The gradient of rows ``start``… through the LM head: each row once, before any looked-up row."""
         if self.full is not None:
-            self.full[start : start + len(gradient)] += gradient
+            self.full[start : start + len(gradient)] = gradient
         mine = (self.looked_up >= start) & (self.looked_up < start + len(gradient))
         picked = gradient[self.looked_up[mine] - start]
         self._rows[mine] += picked
         self._rest += float(gradient.square().sum()) - float(picked.square().sum())
+
+    def clear(self, between: Callable[[], object]) -> None:
+        """Begin at zero, for a table that is no LM head and gets no rows through :meth:`add`."""
+        for rows in row_pieces(self.full) if self.full is not None else ():
+            self.full[rows] = 0  # type: ignore[index]
+            between()
 
     def add_rows(self, gradient: torch.Tensor) -> None:
         """The gradient of the looked-up rows, in their order."""
@@ -61,7 +71,8 @@ class Linear:
     def pieces(self, rows: int) -> list[slice]:
         """The vocabulary in pieces whose product with ``rows`` vectors costs about PIECE_FLOPS."""
         vocabulary, width = self.weight.shape
-        step = max(MIN_PIECE_ROWS, int(PIECE_FLOPS / (2 * max(1, rows) * width)))
+        step = min(PIECE_FLOPS / (2 * max(1, rows)), PIECE_NUMBERS) / width
+        step = max(MIN_PIECE_ROWS, int(step))
         return [slice(start, min(vocabulary, start + step)) for start in range(0, vocabulary, step)]
 
 

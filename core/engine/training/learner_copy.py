@@ -208,9 +208,9 @@ class LearnerCopy:
             if not keep:
                 count = partial(_count_and_drop, squared, name)
                 hooks.append(parameter.register_post_accumulate_grad_hook(count))
-        tables = self._table_gradients(reading.ids, names, keep)
         try:
             with self._held(), torch.enable_grad():
+                tables = self._table_gradients(reading.ids, names, keep)
                 loss = self._backward(reading, tables)
                 self._collect(plain, tables, squared, keep)
         finally:
@@ -258,7 +258,11 @@ class LearnerCopy:
     ) -> dict[str, head_loss.TableGradient]:
         asked = {n: p for n, p in self._parameters.items() if n in names and id(p) in self._tables}
         looked_up = torch.tensor(list(ids))
-        return {n: head_loss.TableGradient(p.detach(), looked_up, keep) for n, p in asked.items()}
+        made = {n: head_loss.TableGradient(p.detach(), looked_up, keep) for n, p in asked.items()}
+        for name, table in made.items():
+            if all(asked[name] is not tensor for tensor in (self._head.weight, self._head.bias)):
+                table.clear(self._turn.give_way)
+        return made
 
     def _collect(
         self,
@@ -302,10 +306,14 @@ class LearnerCopy:
         found = {}
         with self._held():
             for name, gradient in self.gradients.items():
-                place = np.unravel_index(int(gradient.abs().argmax()), gradient.shape)
-                at = tuple(int(i) for i in place)
+                best, at = -1.0, (0,) * gradient.dim()
+                for rows in row_pieces(gradient):
+                    sizes = gradient[rows].abs()
+                    place = np.unravel_index(int(sizes.argmax()), sizes.shape)
+                    here = (int(place[0]) + rows.start, *(int(i) for i in place[1:]))
+                    best, at = max((best, at), (float(sizes.max()), here), key=lambda found: found[0])
+                    self._turn.give_way()
                 found[name] = (at, self.value(name, at), float(gradient[at]))
-                self._turn.give_way()
         return found
 
     def value(self, name: str, at: tuple[int, ...]) -> float:

@@ -54,7 +54,7 @@ class Optimiser:
         for name, gradient in gradients.items():
             weight = weights[name]
             if self.kind == "adamw" and name not in self._moments:
-                self._moments[name] = (torch.zeros_like(weight), torch.zeros_like(weight))
+                self._moments[name] = (torch.empty_like(weight), torch.empty_like(weight))
             for rows in row_pieces(weight):
                 self._move(name, weight[rows], gradient[rows], rows)
                 self._between()
@@ -64,6 +64,9 @@ class Optimiser:
             weight.add_(gradient, alpha=-self.lr)
             return
         first, second = (moment[rows] for moment in self._moments[name])
+        if self._steps == 1:  # they start from zero; filling whole tensors with it would hold others up
+            first.zero_()
+            second.zero_()
         first.lerp_(gradient, 1 - BETA1)
         second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
         weight.mul_(1 - self.lr * WEIGHT_DECAY)
