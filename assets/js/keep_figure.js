@@ -17,12 +17,12 @@ export function render(element, header) {
     const button = part(row, format, () => h("button", { class: "nt-link", type: "button" }, format.toUpperCase()))
     set(button, { "aria-label": labels[format], onclick: () => image(element, header, format) })
   }
-  if (document.fullscreenEnabled) part(row, "full", () => fullScreenButton(() => fullScreen(element, header)))
   const data = part(row, "csv", () => h("button", { class: "nt-link", type: "button" }, "CSV"))
   set(data, {
     "aria-label": labels.csv, hidden: csv === null,
     onclick: () => save(new Blob(["\ufeff", csv], { type: "text/csv;charset=utf-8" }), `${filename}.csv`),
   })
+  if (document.fullscreenEnabled) part(row, "full", () => fullScreenButton(() => fullScreen(element, header)))
 }
 
 /** @param {HTMLElement} element */

@@ -1,6 +1,6 @@
 // @ts-check
 /** The small grid: positions × layers, one cell lit. Click or arrow keys choose a cell for all pages. */
-import { bitmap, context, forgetWidth, monospaced, onWidth } from "./lib/canvas.js"
+import { bitmap, context, forgetWidth, laser, monospaced, onWidth } from "./lib/canvas.js"
 import { h, memory, part, set, visible } from "./lib/dom.js"
 import { columnAt, fold } from "./lib/fold.js"
 import { colours, lookup } from "./lib/theme.js"
@@ -88,13 +88,12 @@ function paint(element, m) {
   if (lit) {
     const y = TOP + (layers - 1 - m.layer) * row
     const grow = Math.max(0, 7 - row) / 2
-    ctx.strokeStyle = palette.accent
-    ctx.lineWidth = 1
+    ctx.strokeStyle = palette.laser
+    ctx.lineWidth = palette.laserWidth / 2
     ctx.globalAlpha = 0.6
     ctx.strokeRect(lit.x - 1, TOP - 0.5, lit.width + 0.5, BODY + 1)
     ctx.globalAlpha = 1
-    ctx.lineWidth = 2
-    ctx.strokeRect(lit.x - 1, y - grow, Math.max(6, lit.width + 0.5), row + 2 * grow)
+    laser(ctx, palette, lit.x - 1, y - grow, Math.max(6, lit.width + 0.5), row + 2 * grow)
   }
   words(element, m, layout)
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** The grid: tokens × layers, each cell coloured by the experts that the token was sent to. */
-import { context, monospaced, onWidth } from "../lib/canvas.js"
+import { context, laser, monospaced, onWidth } from "../lib/canvas.js"
 import { h, part, set, visible } from "../lib/dom.js"
 import { colours } from "../lib/theme.js"
 import { fill, percent, token } from "../attention/words.js"
@@ -181,8 +181,7 @@ function lit(ctx, s, column, row, palette) {
   ctx.strokeStyle = palette.ink
   ctx.lineWidth = 1
   ctx.strokeRect(x - 1, -1.5, column + 1, s.header.n_layers * row + 2)
-  ctx.lineWidth = 2.5
-  ctx.strokeRect(x - 1.5, (s.header.n_layers - 1 - layer) * row - 1.5, Math.max(5, column + 2), row + 2)
+  laser(ctx, palette, x - 1.5, (s.header.n_layers - 1 - layer) * row - 1.5, Math.max(5, column + 2), row + 2)
 }
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
 /** The journey's grid on a canvas: cells, K and V marks, text below, predictions above, arcs and the loop. */
-import { monospaced } from "../lib/canvas.js"
+import { laser, monospaced } from "../lib/canvas.js"
 import { shade as stripeShade } from "../lib/stripes.js"
 import { lookup, luminance } from "../lib/theme.js"
 import { marked, percent } from "../generate/format.js"
@@ -238,6 +238,7 @@ function paintToken(ctx, scene, column) {
   const coming = isMoving(scene, position) && scene.kind === "step" && (moment?.phase === "draw" || moment?.phase === "carry")
   const box = { x: column.x + geo.inset - 6, y: geo.token, width: column.width - geo.inset + 3, height: geo.label }
   frame(ctx, box, made ? palette.accent : palette.muted, position === scene.position ? 2.5 : 1.25, coming, palette.surface)
+  if (position === scene.position) laser(ctx, palette, box.x, box.y, box.width, box.height, 6)
   if (coming) return
   if (geo.ids) {
     ctx.font = `13px ${FACE}`
@@ -308,11 +309,7 @@ function paintChosen(ctx, { geo, palette, layer, position }) {
   if (!column) return
   const box = cellBox(geo, column, layer)
   const grow = Math.max(2, (11 - box.height) / 2)
-  ctx.strokeStyle = palette.accent
-  ctx.lineWidth = 2.5
-  ctx.beginPath()
-  ctx.roundRect(box.x - 2, box.y - grow, box.width + 4, box.height + 2 * grow, 4)
-  ctx.stroke()
+  laser(ctx, palette, box.x - 2, box.y - grow, box.width + 4, box.height + 2 * grow, 4)
 }
 
 /**

@@ -1,6 +1,6 @@
 // @ts-check
 /** Two grids, keys and values: columns are tokens, rows are layers from bottom to top, darker is a longer vector. */
-import { bitmap, context, monospaced, onWidth } from "../lib/canvas.js"
+import { bitmap, context, laser, monospaced, onWidth } from "../lib/canvas.js"
 import { h, memory, part, set } from "../lib/dom.js"
 import { number } from "../lib/numbers.js"
 import { colours, lookup } from "../lib/theme.js"
@@ -129,9 +129,7 @@ function paint(canvas, kind, element, header, lengths, place, layout, row, width
   prefilled(ctx, header, layout, row, palette)
   names(ctx, header, place, layout, row, palette)
   const column = Math.floor(place.position / layout.together)
-  ctx.strokeStyle = palette.accent
-  ctx.lineWidth = 2
-  ctx.strokeRect(LEFT + column * layout.cell - 1, (layers - 1 - place.layer) * row - 1, layout.cell + 2, row + 2)
+  laser(ctx, palette, LEFT + column * layout.cell - 1, (layers - 1 - place.layer) * row - 1, layout.cell + 2, row + 2)
 }
 
 /**

@@ -32,6 +32,30 @@ export function monospaced(ctx, size, weight = 400) {
 }
 
 /**
+ * The ring around the chosen token or cell, the same in every view; wider, with a glow, while presenting.
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {{laser: string, laserWidth: number, paper: string}} palette
+ * @param {number} x
+ * @param {number} y
+ * @param {number} width
+ * @param {number} height
+ * @param {number} [radius]
+ */
+export function laser(ctx, palette, x, y, width, height, radius = 0) {
+  ctx.save()
+  ctx.beginPath()
+  ctx.roundRect(x, y, width, height, radius)
+  ctx.strokeStyle = palette.paper // a rim, so that the ring is seen on cells of any colour
+  ctx.lineWidth = palette.laserWidth + 2
+  ctx.stroke()
+  if (palette.laserWidth > 2) Object.assign(ctx, { shadowColor: palette.laser, shadowBlur: 3 * palette.laserWidth })
+  ctx.strokeStyle = palette.laser
+  ctx.lineWidth = palette.laserWidth
+  ctx.stroke()
+  ctx.restore()
+}
+
+/**
  * Paint one pixel per cell through a table of 256 colours. Put the bitmap where it belongs with `drawImage` and
  * `imageSmoothingEnabled = false`.
  * @param {ArrayLike<number>} cells values from 0 to 255, row by row, the first row at the top

@@ -23,7 +23,7 @@ export function colours(element) {
   return {
     query: read("query"), key: read("key"), value: read("value"), attention: read("attention"),
     ffn: read("ffn"), expert: read("expert"), residual: read("residual"), logits: read("logits"),
-    accent: read("accent"), ink: read("ink"), muted: read("muted"), paper: read("paper"),
+    accent: read("accent"), laser: read("laser"), laserWidth: parseFloat(read("laser-width")) || 2, ink: read("ink"), muted: read("muted"), paper: read("paper"),
     surface: read("surface"), line: read("line"), ramp: steps("ramp"), diverging: steps("diverging"),
   }
 }

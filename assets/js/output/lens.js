@@ -1,6 +1,6 @@
 // @ts-check
 /** The logit lens: a grid of layers × positions, each cell with that layer's best guess for the next token. */
-import { context, monospaced, onWidth } from "../lib/canvas.js"
+import { context, laser, monospaced, onWidth } from "../lib/canvas.js"
 import { h, memory, part, set, visible } from "../lib/dom.js"
 import { colours, lookup, luminance } from "../lib/theme.js"
 import { fill, percent } from "../generate/format.js"
@@ -95,9 +95,7 @@ function paint(root, element, m) {
     ctx.fillStyle = column === m.column ? palette.accent : palette.ink
     write(ctx, visible(m.header.texts[column]), column * m.width + 4, rows.length * ROW + FOOT / 2, m.width - 8)
   })
-  ctx.strokeStyle = palette.accent
-  ctx.lineWidth = 2
-  ctx.strokeRect(m.column * m.width + 1, top(m, m.row) + 1, m.width - 2, ROW - 2)
+  laser(ctx, palette, m.column * m.width + 1, top(m, m.row) + 1, m.width - 2, ROW - 2)
   const place = `${positions.length}:${m.column}`
   if (m.scrolled !== place) { // bring the chosen column into sight once, then leave scrolling to the learner
     m.scrolled = place
