@@ -1,8 +1,13 @@
 """The block: one layer from left to right, its norm, its neurons, and what it adds to the residual stream."""
 
-import streamlit as st
-
-from core.ui.block import flow_section, neuron_section, norm_section, parameter_section, stream_fragment
+from core.ui.block import (
+    beyond_the_block,
+    flow_section,
+    neuron_section,
+    norm_section,
+    parameter_section,
+    stream_fragment,
+)
 from core.ui.page import Page, Try, open_page
 
 page = open_page("block", grid=False)
@@ -26,8 +31,9 @@ page.follow(
     Page.pickers,
     flow_section,
     experiments,
-    st.fragment(norm_section),
-    stream_fragment,
-    st.fragment(neuron_section),
-    parameter_section,
+    lambda now: now.deeper("norm", norm_section),
+    lambda now: now.deeper("neurons", neuron_section),
+    rest=beyond_the_block,
 )
+stream_fragment(page)
+parameter_section(page)

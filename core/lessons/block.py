@@ -259,6 +259,12 @@ def part_counts(model: Any, layer: int) -> list[tuple[str, int, int]]:
     return sorted(((role, here, all_) for role, (here, all_) in totals.items()), key=lambda one: -one[2])
 
 
+def layers_like(model: Any, layer: int) -> list[int]:
+    """The layers whose block has as many numbers in each part as that of ``layer``, itself included."""
+    here = part_counts(model, layer)
+    return [other for other in range(model.shape.n_layers) if part_counts(model, other) == here]
+
+
 def _added_by(model: Any, trace: Any, made: Any, layer: int) -> tuple[np.ndarray, ...]:
     kept = _ADDED.setdefault(made, {})
     if layer not in kept:

@@ -68,7 +68,6 @@ def norm_section(page: Page) -> None:
     place = page.selection
     view = page.trace.layer(place.layer)
     places = block_norm.norm_places(view)
-    page.section("norm")
     if not places:
         st.info(page.label("norm_none"))
         return
@@ -166,7 +165,6 @@ def stream_fragment(page: Page) -> None:
 
 def neuron_section(page: Page) -> None:
     """The feed-forward part neuron by neuron, and the tokens that one of them pushes."""
-    page.section("neurons")
     place, model = page.selection, page.model
     view = page.trace.layer(place.layer)
     dense = neurons.dense_of(view)
@@ -209,11 +207,20 @@ def _stripes(dense: Any, position: int, function: neurons.Activation, chosen: in
     gate_parts(parts, chosen, labels())
 
 
+def beyond_the_block(page: Page) -> object:
+    """What the page's last two sections depend on: in most models not the layer, whose blocks are alike."""
+    return page.selection.position, lesson.part_counts(page.model, page.selection.layer)
+
+
 def parameter_section(page: Page) -> None:
     """How many numbers each part of the model holds."""
     page.section("parameters")
     layer = page.selection.layer
     counts = lesson.part_counts(page.model, layer)
+    alike = lesson.layers_like(page.model, layer)
+    which = page.label(
+        "layers_all" if len(alike) == page.model.shape.n_layers else "layers_like", layer=layer
+    )
     here = [(role, count) for role, count, _ in counts if count]
     whole = [(role, count) for role, _, count in counts]
     words = {role: page.label(f"role_{role}") for role, _ in whole} | {"numbers": page.label("numbers_axis")}
@@ -224,13 +231,13 @@ def parameter_section(page: Page) -> None:
         "block": f"{block:,}",
         "total": f"{sum(one for _, one in whole):,}",
     }
-    st.markdown(page.label("parameters_say", part=words[biggest], layer=layer, **sizes))
+    st.markdown(page.label("parameters_say", part=words[biggest], layers=which, **sizes))
     for name, rows in (("block", here), ("model", whole)):
-        st.markdown(page.label(f"parameters_{name}", layer=layer))
+        st.markdown(page.label(f"parameters_{name}", layers=which))
         page.figure(
             part_bars(rows, _PART_COLOURS, words, page.theme),
             f"parameters-{name}",
-            alt=page.label(f"parameters_{name}_alt", layer=layer),
+            alt=page.label(f"parameters_{name}_alt", layers=which),
             csv=(("part", "numbers"), rows),
             height=90 + 34 * len(rows),
         )

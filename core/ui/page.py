@@ -104,25 +104,39 @@ class Page:
                 self.grid_header(), self.grid_norms(), key="nt_small_grid", on_choose=self.choose_cell
             )
 
-    def follow(self, *sections: Callable[[Page], object]) -> None:
+    def follow(
+        self, *sections: Callable[[Page], object], rest: Callable[[Page], object] = lambda _page: None
+    ) -> None:
         """The small grid and ``sections`` as one fragment: what choosing a cell, layer or head draws anew.
 
-        Everything else of the page (prompt bar, heading, what does not depend on the place) stays untouched.
-        Each section gets a page of this very drawing.
+        Everything else of the page (prompt bar, heading, what does not depend on the place) stays untouched,
+        until what ``rest`` says of it changes. Each section gets a page of this very drawing.
         """
-        session, started = self.session, self.run
+        session, started, before = self.session, self.run, rest(self)
 
         def draw() -> None:
             if session.run is not started or session.run_of != session.request:
                 st.rerun()
             with session.lock:
                 now = Page(self.name, session, self.model)
+                if rest(now) != before:
+                    st.rerun()
                 now.grid()
                 for section in sections:
                     section(now)
                 now.sync_link()
 
         st.fragment(draw)()
+
+    def deeper(self, name: str, draw: Callable[[Page], object]) -> None:
+        """A part that is worked out and drawn once it is opened; it stays open while the page is looked at.
+
+        ``name``: the label ``open_<name>`` says what is inside.
+        """
+        part = st.expander(self.label(f"open_{name}"), key=f"nt_deeper_{self.name}_{name}", on_change="rerun")
+        if part.open:
+            with part:
+                draw(self)
 
     def grid_header(self) -> dict[str, Any]:
         """The words and the place of the small grid, for components that hold it themselves."""
@@ -248,7 +262,8 @@ class Page:
 
     def _pick(self, name: str, value: int, count: int) -> int:
         key = f"nt_pick_{name}"
-        st.session_state[key] = value
+        if st.session_state.get(key) != value:  # what is written goes to the browser as a change
+            st.session_state[key] = value
         st.number_input(
             text.label("shell", f"pick_{name}", last=count - 1),
             0,

@@ -28,6 +28,8 @@ def opened(family: str, monkeypatch: pytest.MonkeyPatch, prompt: str = "the cat"
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
+    for part in ("norm", "neurons"):
+        app.session_state[f"nt_deeper_block_{part}"] = True
     return app.switch_page(str(pages.PAGES_FOLDER / "block.py")).run()
 
 

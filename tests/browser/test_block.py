@@ -32,6 +32,7 @@ def test_boxes_open_and_a_head_is_chosen_for_all_pages(view: View) -> None:
 
 def test_a_neuron_shows_the_tokens_it_pushes(view: View) -> None:
     page = view.open("block", prompt="The capital of France is", layer=28)
+    page.get_by_text("Inside the feed-forward part").click()
     neurons = page.locator('.ntb-neurons [data-part="neurons"] .nt-bar-row')
     expect(neurons).to_have_count(12)
     title = page.locator('.ntb-neurons [data-part="list-0"] h3')
