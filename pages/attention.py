@@ -3,6 +3,7 @@
 from core.components.attention import one_head
 from core.lessons.attention import contributions, head_facts, heads_sum_error, weighted_sum_error
 from core.ui.attention import experiment_part, formulas, labels, names_of, on_place, overview_part, tensors
+from core.ui.guess import guess_first
 from core.ui.page import Page, Try, open_page
 
 page = open_page("attention", grid=False)
@@ -48,4 +49,5 @@ page.try_this(
         Try("try_agree", {"prompt": "The cat chased the mouse because it was hungry"}),
     ]
 )
+guess_first(page)
 page.follow(one, experiment_part, overview_part)

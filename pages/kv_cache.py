@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.ui.guess import guess_first
 from core.ui.kv_cache import answer_section, grid_section, step_section
 from core.ui.page import Page, Try, open_page
 from core.ui.stepping import take_steps
@@ -20,6 +21,7 @@ def live() -> None:
 
 
 page.intro()
+guess_first(page)
 live()
 page.try_this(
     [

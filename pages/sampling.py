@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from core.ui.guess import guess_first
 from core.ui.page import Try, open_page
 from core.ui.sampling import checks, formula, laboratory
 
@@ -19,6 +20,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
 page = open_page("sampling")
 page.intro()
 page.try_this([Try(name, USUAL | changes) for name, changes in EXPERIMENTS.items()])
+guess_first(page)
 result = laboratory(page)
 page.section("rules")
 page.section("worked")

@@ -5,6 +5,7 @@ import streamlit as st
 from core.charts.tokens import language_heatmap
 from core.components.tokens import merge_player, token_list, tokenizer_rows
 from core.lessons.tokens import MEASURES, count, language_table, origins, replay_errors, samples, word_stories
+from core.ui.guess import guess_first
 from core.ui.page import Page, Try, open_page
 from core.ui.tokens import chooser, chosen_tokenizers, labels, merge_table
 
@@ -105,6 +106,7 @@ def comparison(page: Page) -> None:
 
 page.intro()
 page.try_this([Try(name, {"prompt": prompt}) for name, prompt in EXPERIMENTS.items()])
+guess_first(page)
 page.follow(words, listing)
 rule(page)
 comparison(page)
