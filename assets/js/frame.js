@@ -32,6 +32,7 @@ export function render(element, header, _arrays, emit) {
   const { labels } = header
   Object.assign(m, { emit, present: header.present })
   mark(m.present)
+  document.documentElement.toggleAttribute("data-nt-dark", element.dataset.ntTheme === "dark")
   nameFullScreen(labels.full)
   const box = part(element, "box", () => h("div", { class: "nt-frame" }))
   const present = part(box, "present", () => h("button", { type: "button" }, "▶"))
