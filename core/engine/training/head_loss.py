@@ -145,5 +145,5 @@ def _backward(start: int, out: torch.Tensor, targets: torch.Tensor, denominator:
         gradient[rows, columns] -= 1
         gradient /= len(targets)
         share = float((denominator[rows] - out[rows, columns]).sum())
-    out.backward(gradient)  # type: ignore[no-untyped-call]
+    out.backward(gradient)
     return share

@@ -234,7 +234,7 @@ class LearnerCopy:
             None if bias is None else tables.get(self._names[id(bias)]),
         )
         if normed.requires_grad:
-            normed.backward(upstream)  # type: ignore[no-untyped-call]
+            normed.backward(upstream)
         lookup = tables.get(self._names[id(self._roles.embedding.weight)])
         if lookup is not None and self._embedded is not None and self._embedded.grad is not None:
             lookup.add_rows(self._lookup_gradient(reading.ids, self._embedded.grad))
