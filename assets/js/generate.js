@@ -9,13 +9,14 @@ import { BAR_COUNTS, renderBars, text } from "./generate/bars.js"
 import { renderDraw } from "./generate/draw-line.js"
 import { renderFacts } from "./generate/facts.js"
 import { fill } from "./generate/format.js"
+import { renderGuess, start, waits } from "./generate/guess.js"
 import { renderRibbon } from "./generate/ribbon.js"
 import { sentence } from "./generate/sentence.js"
 import { renderSettings } from "./generate/settings.js"
 import { SPEEDS, onKey, renderStepper } from "./generate/stepper.js"
 import { distribution } from "./generate/view-model.js"
 
-export const styles = ["generate.css", "generate-numbers.css", "small_grid.css"]
+export const styles = ["generate.css", "generate-numbers.css", "question.css", "small_grid.css"]
 
 const LOST_AFTER_MS = 60_000
 const FALL_MS = 260
@@ -37,6 +38,7 @@ export class Generate {
     this.playing = false
     this.speed = 1
     this.level = 0
+    this.guessing = start()
     this.number = Date.now() // of the last event; a page that is opened again must not reuse a number
     this.waiting = 0 // number of the event that is not answered yet
     this.waitingFor = ""
@@ -188,7 +190,9 @@ export class Generate {
       jump: (step) => this.jump(step),
       place: (position) => void this.send("place", position),
     })
-    if (numbers) this.paintNumbers(root)
+    if (!numbers) return
+    renderGuess(part(root, "guess", () => h("div", { class: "ntg-guess" })), header, this.logits, this.guessing, () => this.paint())
+    this.paintNumbers(root)
   }
 
   /**
@@ -198,6 +202,7 @@ export class Generate {
   paintNumbers(root) {
     const header = /** @type {Header} */ (this.header)
     const params = /** @type {Params} */ (this.params)
+    if (waits(this.guessing, header)) return root.querySelector('[data-part="numbers"]')?.remove()
     const shown = distribution(header, this.logits, params, BAR_COUNTS[this.level])
     const grid = part(root, "numbers", () => h("div", { class: "ntg-numbers" }))
     grid.inert = this.before
@@ -216,6 +221,7 @@ export class Generate {
     })
     renderFacts(part(left, "facts", () => h("div", { class: "nt-panel ntg-facts" })), header, shown)
     renderDraw(part(grid, "draw", () => h("div", { class: "nt-panel ntg-draw" })), header, shown, params.seed)
+    return undefined
   }
 
   /**

@@ -15,7 +15,7 @@ from core.decoding.params import SamplingParams
 from core.decoding.run import Run
 from core.errors import UserError
 from core.lessons.generate import candidates, choices, facts, ribbon
-from core.ui import state
+from core.ui import predict, state
 from core.ui.page import Page
 from core.ui.state import Session
 from core.ui.text import load
@@ -76,8 +76,8 @@ def run_message(page: Page, words: dict[str, str]) -> dict[str, Any]:
 
 
 def labels() -> dict[str, str]:
-    """The page's short texts."""
-    return load("generate").labels
+    """The page's short texts, with the words around a guess."""
+    return load("generate").labels | {f"predict_{name}": word for name, word in predict.words().items()}
 
 
 def on_event(session: Session) -> Callable[[Any], None]:
