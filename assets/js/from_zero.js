@@ -15,7 +15,7 @@ import { renderSample } from "./from_zero/sample.js"
 export const styles = ["curves.css", "from_zero.css"]
 
 /** @typedef {{step: number, held: number, sample: string}} Checkpoint */
-/** @typedef {{view: string, labels: Record<string, string>, steps: number, group: number, uniform: number,
+/** @typedef {{view: string, labels: Record<string, string>, steps: number, end: number, group: number, uniform: number,
  *   checkpoints: Checkpoint[], start: string, tokens: string[], merges: string[][]}} Header */
 /** @typedef {{chosen: number | null, layer: number, head: number, query: number, key: number}} Place */
 

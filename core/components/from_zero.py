@@ -20,6 +20,7 @@ def training_run(run: Training, tokens: Sequence[str], labels: Mapping[str, str]
         "view": "run",
         "labels": dict(labels),
         "steps": run.steps,
+        "end": max(run.steps, run.goal),
         "group": group,
         "uniform": math.log(run.corpus.vocab_size),
         "start": run.start_text,

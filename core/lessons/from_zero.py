@@ -83,6 +83,7 @@ class Training:
     """One learner's run: goes on where it stopped, and may be read by the page while it runs.
 
     Lists only grow. ``losses[k]`` is the loss of batch k before step k's update; ``held`` holds (step, loss).
+    ``goal``: the step at which the job under way ends, 0 while there is none.
     ``ahead``: how many others must be waited for, 0 once it runs. ``model_name``: of the model that the last
     stop or end left for the other pages. ``announce`` is called with each such name. ``title``: what the
     pages call that model, with a place ``{steps}``.
@@ -104,6 +105,7 @@ class Training:
         self.held: list[tuple[int, float]] = []
         self.checkpoints: list[Checkpoint] = []
         self.check: LossCheck | None = None
+        self.goal = 0
         self.ahead = 0
         self.model_name = ""
         self.watched_ids = self.corpus.held_ids[:WATCHED_TOKENS]
@@ -148,12 +150,14 @@ class Training:
             self.ahead = 0
             trainer = self._trainer = self._trainer or Trainer(self.corpus, self.settings)
             began = trainer.steps
+            self.goal = began + more
             try:
-                while trainer.steps < began + more:
+                while trainer.steps < self.goal:
                     self._look(trainer)
                     self.losses.append(trainer.step())
                     yield Report(trainer.steps - began, more, self)
             finally:  # a stop arrives as an exception at the yield; what there is becomes the model
+                self.goal = 0
                 self._conclude(trainer)
         yield Report(more, more, self)
 

@@ -32,7 +32,7 @@ FORGOTTEN_AFTER_S = 60.0
 LOSS_TOLERANCE = 1e-5
 SHOWN_MERGES = 60
 CUT_TOKENS = 80
-_KEPT_RUNS = 4
+_KEPT_RUNS = 2
 _OFFERED_MODELS = 8
 _RUNS, _GO = "nt_from_zero_runs", "nt_from_zero_go"
 _TEXT, _OWN, _WIDTH, _VOCABULARY, _SEED, _STEPS = (
@@ -160,7 +160,7 @@ def _settings(page: Page) -> Settings:
 
 
 def _run(page: Page, text: str, settings: Settings, title: str) -> Training:
-    """This learner's run on this text with these settings; the last few are kept to be gone on with."""
+    """This learner's run on this text with these settings; the last ones are kept to be gone on with."""
     runs: dict[Any, Training] = st.session_state.setdefault(_RUNS, {})
     key = (text, settings)
     trained = page.session.trained

@@ -132,6 +132,19 @@ def test_the_trained_model_becomes_the_model_of_every_page(app: AppTest) -> None
         assert session.link.prompt == "the cat", "what the learner typed stays"
 
 
+def test_every_page_opens_with_a_trained_model(app: AppTest) -> None:
+    """No chat template, no end-of-text token, two layers, 320 tokens: little to be taken for granted."""
+    run = trained(app)
+    app.button(key=STAY).click().run()
+    loading.begin(run.model_name).done.wait(20)
+    app.session_state["nt_session"].ask(prompt="the little boat")
+    for page in pages.available_pages():
+        opened(app, page.name)
+        assert not app.exception, page.name
+        assert [title.value for title in app.title] == [text.label("shell", f"page_{page.name}")]
+        assert not app.error, page.name  # a page that met an error of ours says so instead of raising
+
+
 def test_a_link_to_a_model_that_is_not_here_says_what_to_do(app: AppTest) -> None:
     app.session_state["nt_session"].ask(model="from-zero-0123abcd")
     opened(app, "generate")

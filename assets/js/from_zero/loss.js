@@ -36,7 +36,7 @@ export function pairs(at, values) {
  */
 export function renderLoss(panel, header, arrays) {
   const { labels, uniform } = header
-  const last = Math.max(1, header.steps)
+  const last = Math.max(1, header.end)
   const series = [
     { name: labels.line_uniform, points: /** @type {[number, number][]} */ ([[0, uniform], [last, uniform]]) },
     { name: labels.line_held, points: pairs(arrays.held_at, arrays.held), lit: true },

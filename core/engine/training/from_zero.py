@@ -17,7 +17,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from core.engine.catalogue import ModelSpec
-from core.engine.model import LoadedModel
+from core.engine.model import LoadedModel, ReplayStore
 from core.engine.scheduler import BACKGROUND, SHARED, SerialScheduler
 from core.engine.training.corpus import Corpus
 
@@ -26,6 +26,7 @@ WARM_UP = 20
 CLIP = 1.0
 _NAME_DIGITS = 8
 _WORK_BYTES = 40_000_000  # activations of a step, and what one checkpoint copies
+_REPLAY_BYTES = 16_000_000  # forty such models may be in memory
 _ADAM_COPIES = 4  # weights, gradients, and AdamW's two running means
 _STRIDE = 1_000_003  # keeps (seed, step) pairs apart
 
@@ -157,7 +158,9 @@ class Trainer:
         hf.requires_grad_(False)
         size = 4 * parameter_count(self.corpus.vocab_size, self.settings)
         spec = ModelSpec(name, title or name, "made", "the text's own", "Trained in this app.", size)
-        return LoadedModel(name, spec, hf, self.corpus.codec, self._scheduler)
+        model = LoadedModel(name, spec, hf, self.corpus.codec, self._scheduler)
+        model.replays = ReplayStore(self._scheduler, _REPLAY_BYTES)
+        return model
 
     # -- inside ------------------------------------------------------------------------------------------
 
