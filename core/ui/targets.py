@@ -1,6 +1,7 @@
 """The Targets page, first half: a text scored row by row on its shifted targets.
 
-The text is the run's own or one typed here; the latter stands in the address as ``text=``.
+The text is the run's own or one typed here; the latter stands in the address as ``text=``, the switch for
+special tokens as ``specials=1``.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from core.errors import UserError
 from core.lessons import targets as lesson
 from core.lessons.generate import name_of
 from core.lessons.targets import Kind, Scores, Summary
-from core.ui import notices, runs
+from core.ui import links, notices, runs, state
 from core.ui.page import Page
+from core.ui.state import Session
 from core.ui.text import literal, load
 
 TEXT, QUERY = "nt_targets_text", "text"
+SPECIALS_QUERY = "specials"
+OWN_QUERY = (QUERY, SPECIALS_QUERY)
 SPECIALS = "nt_targets_specials"
 _OF, _WRITTEN, _PASS, _ROW = "nt_targets_of", "nt_targets_written", "nt_targets_pass", "nt_targets_row"
 MAX_CHARACTERS = 4000
@@ -77,7 +81,6 @@ def text_section(page: Page) -> Text:
             placeholder=page.label("own_hint"),
             persist_state="session",
         )
-    _write_address(typed or "")
     if typed and typed.strip():
         try:
             return _own_text(page, typed)
@@ -87,22 +90,34 @@ def text_section(page: Page) -> Text:
 
 
 def _read_address(page: Page) -> None:
-    """A new request puts the run's text back; a text in the address that is news is taken."""
+    """A new request puts the run's text back; what the address says is taken when it is news.
+
+    Coming from another page the address says nothing; the learner's own choices then stay.
+    """
     asked, arrived = page.session.request, ROWS_KEY not in st.session_state
-    query = st.query_params.get(QUERY, "")[:MAX_CHARACTERS]
-    if query != st.session_state.get(_WRITTEN, "") and (query or not arrived):
-        st.session_state[TEXT] = query
+    query = {name: st.query_params[name] for name in OWN_QUERY if name in st.query_params}
+    if query != st.session_state.get(_WRITTEN, {}) and (query or not arrived):
+        st.session_state[TEXT] = query.get(QUERY, "")[:MAX_CHARACTERS]
+        st.session_state[SPECIALS] = query.get(SPECIALS_QUERY) == "1"
     elif st.session_state.get(_OF, asked) != asked:
         st.session_state[TEXT] = ""
     st.session_state[_OF] = asked
 
 
-def _write_address(text: str) -> None:
-    if text and st.query_params.get(QUERY) != text:
-        st.query_params[QUERY] = text
-    elif not text and QUERY in st.query_params:
-        del st.query_params[QUERY]
-    st.session_state[_WRITTEN] = text
+def _write_address(session: Session) -> None:
+    """Make the address say this text, the switch and the run's place: one step of the browser's history."""
+    own: dict[str, str] = {}
+    if st.session_state.get(TEXT):
+        own[QUERY] = st.session_state[TEXT]
+    if st.session_state.get(SPECIALS):
+        own[SPECIALS_QUERY] = "1"
+    session.link = state.with_run(session.link, session.run)
+    link = links.format_link(session.link)
+    before = st.query_params.to_dict()
+    others = {name: value for name, value in before.items() if name not in (*links.NAMES, *OWN_QUERY)}
+    if before != others | link | own:
+        st.query_params.from_dict(others | link | own)
+    session.written, st.session_state[_WRITTEN] = link, own
 
 
 def _own_text(page: Page, typed: str) -> Text:
@@ -159,9 +174,11 @@ class Scored:
 def rows_section(page: Page, text: Text) -> Scored | None:
     """All rows with their mask and what counts; None, with a notice, for a text of one token."""
     if len(text.ids) < 2:
+        _write_address(page.session)
         st.info(page.label("needs_two"))
         return None
     specials = st.toggle(page.label("specials"), key=SPECIALS, persist_state="session")
+    _write_address(page.session)
     found = _scored(page, text, bool(specials))
     _summary_lines(page, found)
     codec = page.model.codec

@@ -25,6 +25,7 @@ export function renderWorlds(root, element, header, emit) {
   if (state.of !== about || state.chosen >= places.length) Object.assign(state, { of: about, chosen: -1 })
   seeds(root, header, emit)
   line(root, "p", "parted", partedText(header))
+  line(root, "p", "columns", labels.columns, "nt-muted")
   const box = part(root, "box", () => h("div", { class: "nt-tg-box" }))
   head(box, labels)
   const list = rowsOf(box, "rows", labels.worlds_title, places.length, build)
