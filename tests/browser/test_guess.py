@@ -22,14 +22,15 @@ def test_the_number_of_tokens_is_guessed_before_it_is_shown(view: View) -> None:
     page = view.open("tokens", prompt="Hello, how was your day?")
     assert "7 of at most" in page.evaluate(ALL_TEXT)
     page.get_by_text("Guess first").click()
-    view.wait_for_text("Into how many tokens")
+    expect(page.locator(".nt-predict .ask")).to_contain_text("Into how many tokens")
     expect(page.locator(".st-key-nt_grid")).to_have_count(0)
     told = page.evaluate(ALL_TEXT)
     assert "·how" not in told and "of at most" not in told
     view.assert_accessible()
     page.get_by_role("spinbutton").fill("7")
     page.get_by_role("button", name="Check").click()
-    view.wait_for_text("Right.", "7 of at most")
+    expect(page.locator(".nt-predict .told")).to_contain_text("Right.")
+    expect(page.locator(".nt-small-grid-line")).to_contain_text("7 of at most")
     expect(page.locator(".st-key-nt_guess")).to_contain_text("1 of 1 right")
     view.assert_clean()
 
