@@ -29,7 +29,7 @@ SPECIALS_QUERY = "specials"
 OWN_QUERY = (QUERY, SPECIALS_QUERY)
 SPECIALS = "nt_targets_specials"
 _OF, _WRITTEN, _PASS, _ROW = "nt_targets_of", "nt_targets_written", "nt_targets_pass", "nt_targets_row"
-MAX_CHARACTERS = 4000
+MAX_CHARACTERS, MAX_TOKENS = 4000, 512
 SLOW_ROWS = 64
 """A text of more rows than this shows a progress bar while it is scored."""
 USUAL_ROW = 9
@@ -123,7 +123,7 @@ def _write_address(session: Session) -> None:
 def _own_text(page: Page, typed: str) -> Text:
     model = page.model
     ids = tuple(model.codec.encode(typed, specials_as_text=page.session.link.literal))
-    limit = runs.prompt_limit(model.shape)
+    limit = min(runs.prompt_limit(model.shape), MAX_TOKENS)
     if len(ids) > limit:
         what = page.label("own_long", count=f"{len(ids):,}", limit=f"{limit:,}")
         raise UserError(what, page.label("own_long_todo"))
