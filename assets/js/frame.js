@@ -1,7 +1,7 @@
 // @ts-check
 /** What frames every page: presenter mode, the keys that work everywhere, the list of keys, and shared words. */
 import { h, memory, part, set } from "./lib/dom.js"
-import { nameFullScreen } from "./lib/full_screen.js"
+import { nameFigureRows } from "./lib/figure_row.js"
 import { act, isTaken } from "./lib/keys.js"
 
 export const styles = ["frame.css"]
@@ -33,7 +33,7 @@ export function render(element, header, _arrays, emit) {
   Object.assign(m, { emit, present: header.present })
   mark(m.present)
   document.documentElement.toggleAttribute("data-nt-dark", element.dataset.ntTheme === "dark")
-  nameFullScreen(labels.full)
+  nameFigureRows(labels)
   const box = part(element, "box", () => h("div", { class: "nt-frame" }))
   const present = part(box, "present", () => h("button", { type: "button" }, "▶"))
   const word = header.present ? labels.present_end : labels.present

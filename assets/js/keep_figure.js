@@ -1,7 +1,8 @@
 // @ts-check
 /** Save the plotly chart in the same container as PNG or SVG, its data as CSV, and show it in full screen. */
 import { h, part, set } from "./lib/dom.js"
-import { forgetButton, fullScreenButton } from "./lib/full_screen.js"
+import { forgetButton, fullScreenButton } from "./lib/figure_row.js"
+import { csvBlob, save } from "./lib/keep.js"
 
 export const styles = ["keep_figure.css"]
 
@@ -20,7 +21,7 @@ export function render(element, header) {
   const data = part(row, "csv", () => h("button", { class: "nt-link", type: "button" }, "CSV"))
   set(data, {
     "aria-label": labels.csv, hidden: csv === null,
-    onclick: () => save(new Blob(["\ufeff", csv], { type: "text/csv;charset=utf-8" }), `${filename}.csv`),
+    onclick: () => save(csvBlob(csv), `${filename}.csv`),
   })
   if (document.fullscreenEnabled) part(row, "full", () => fullScreenButton(() => fullScreen(element, header)))
 }
@@ -72,14 +73,4 @@ async function fullScreen(element, header) {
 function container(element, header) {
   const host = /** @type {any} */ (element.getRootNode()).host ?? element
   return host.closest(`.${CSS.escape(header.container)}`)
-}
-
-/**
- * @param {Blob} blob
- * @param {string} name
- */
-function save(blob, name) {
-  const address = URL.createObjectURL(blob)
-  h("a", { href: address, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

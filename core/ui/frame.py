@@ -24,7 +24,8 @@ def begin(title: str) -> None:
     with st.container(key="nt_frame"):
         component.frame(
             present=session.link.present,
-            labels=load(PAGE).labels,
+            labels=load(PAGE).labels
+            | {name: label("shell", f"keep_{name}") for name in ("png", "svg", "csv")},
             on_present=_present,
             on_page=lambda payload: _turn(names, page, read_direction(payload)),
         )

@@ -128,7 +128,7 @@ def test_a_model_too_large_for_the_memory_is_refused_before_its_weights_are_aske
 
 def test_a_model_without_safetensors_is_refused(served: Hub) -> None:
     served.hidden = {"model.safetensors"}
-    with pytest.raises(UserError, match="no .safetensors weights"):
+    with pytest.raises(UserError, match=r"no \.safetensors weights"):
         hub.download(catalogue.find(NAME))
 
 

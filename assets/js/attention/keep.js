@@ -1,6 +1,7 @@
 // @ts-check
 /** Saving what is on the screen: the three tables as one PNG, one row for each pair of tokens as CSV. */
 import { h, part, set } from "../lib/dom.js"
+import { csvBlob, save } from "../lib/keep.js"
 import { allowed } from "./numbers.js"
 
 /**
@@ -15,7 +16,7 @@ export function renderKeep(panel, s) {
   set(png, { onclick: () => picture(panel, s).toBlob((blob) => blob && save(blob, `${name}.png`)) })
   const csv = part(row, "csv", () => h("button", { type: "button", class: "nt-chip" }))
   csv.textContent = s.labels.keep_csv
-  set(csv, { onclick: () => save(new Blob(["\ufeff", table(s.head, s.tables, s.header.tokens)], { type: "text/csv;charset=utf-8" }), `${name}.csv`) })
+  set(csv, { onclick: () => save(csvBlob(table(s.head, s.tables, s.header.tokens)), `${name}.csv`) })
 }
 
 /**
@@ -61,14 +62,4 @@ function picture(panel, s) {
     x += one.width + gap
   }
   return sheet
-}
-
-/**
- * @param {Blob} blob
- * @param {string} name
- */
-function save(blob, name) {
-  const address = URL.createObjectURL(blob)
-  h("a", { href: address, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }

@@ -9,15 +9,15 @@
  * `render` runs again on the same element at each change of data or theme: it must be idempotent and keep what
  * it remembers on the element (`memory` in dom.js).
  */
+import { forgetFigure, frameFigure } from "./figure_row.js"
 import { ask, showAddress } from "./line.js"
-import { forgetFigure, frameFigure } from "./full_screen.js"
 import { applyTheme } from "./theme.js"
 
 /** @typedef {(event: string, payload?: any) => void} Emit */
 /** @typedef {(Float32Array|Int32Array|Int16Array|Int8Array|Uint8Array|Uint16Array|Uint32Array) & {shape: number[]}} Tensor */
 /** @typedef {{
  *   element: HTMLElement, component: any, turn: number, module: any, emit: Emit,
- *   line: import("./line.js").Line | null, answer: any }} Mounted */
+ *   line: import("./line.js").Line | null, answer: any, arrays: any }} Mounted */
 
 const VIEWS = {
   float32: Float32Array, int32: Int32Array, int16: Int16Array, int8: Int8Array,
@@ -75,8 +75,8 @@ export async function mount(name, root, component) {
     if (turn !== record.turn) return
   }
   applyTheme(record.element, host)
-  frameFigure(name, record.element, host)
   draw(record, newest(record, decode(component.data)))
+  frameFigure(name, record.element, host, () => record.arrays)
 }
 
 /**
@@ -95,6 +95,7 @@ function newest(record, message) {
  */
 function draw(record, message) {
   record.line = message.line ?? null
+  record.arrays = message.arrays
   record.module.render(record.element, message.header, message.arrays, record.emit)
 }
 
@@ -138,7 +139,7 @@ function open(host) {
   host.appendChild(element)
   /** @type {Mounted} */
   const record = {
-    element, component: null, turn: 0, module: null, line: null, answer: null,
+    element, component: null, turn: 0, module: null, line: null, answer: null, arrays: [],
     emit: (event, payload = true) => void send(record, event, payload),
   }
   mounted.set(host, record)
