@@ -21,6 +21,12 @@ def free_memory() -> int:
     return min(_machine_free(), _container_free())
 
 
+def give_back() -> None:
+    """Return freed memory to the machine now: glibc keeps much of it for this process otherwise."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
 def check_memory(title: str, weight_bytes: int) -> None:
     """Refuse a model whose float32 weights do not fit.
 

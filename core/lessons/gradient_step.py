@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -127,8 +128,8 @@ def gradient_plan(model: Any, setting: Setting, slots: Slots = SLOTS) -> Plan:
                 yield Report(0, total, replace(result, ahead=ticket.ahead))
             result = replace(result, stage="copying")
             yield Report(0, total, result)
-            with LearnerCopy(model, setting.scope, stop) as copy:
-                for done, known in enumerate(_work(copy, result), start=1):
+            with LearnerCopy(model, setting.scope, stop) as copy, closing(_work(copy, result)) as work:
+                for done, known in enumerate(work, start=1):
                     yield Report(min(done, total), total, known)
         yield Report(total, total, replace(known, stage="done"))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.engine.training.slots import AT_ONCE, SLOTS
 from tests.app.test_shell import shown
 from tests.app.test_timeline import failed_checks, formulas, measured, opened
 
@@ -79,3 +82,20 @@ def measured_without_start(app: AppTest) -> AppTest:
     for kept in app.session_state["nt_jobs"].values():
         kept.job.join(60)
     return app.run()
+
+
+def test_a_learner_in_line_sees_how_many_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(monkeypatch, "gradient_step", prompt="the cat")
+    with ExitStack() as others:
+        tickets = [others.enter_context(SLOTS.ticket(1)) for _ in range(AT_ONCE + 1)]
+        assert all(ticket.wait(0) for ticket in tickets[:AT_ONCE])
+        app.button(key=START).click().run()
+        job = app.session_state["nt_jobs"]["train"].job
+        while job.report.result is None or not job.report.result.ahead:
+            assert job.running
+        said = [item.proto.text for item in app.run().get("progress")]
+        assert said == [f"Waiting in line: {AT_ONCE + 1} before you."]
+        app.button(key="nt_measure_stop_train").click().run()
+        job.join(60)
+        assert job.status == "stopped"
+    assert SLOTS.held == 0

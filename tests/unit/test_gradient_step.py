@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gc
 import math
+import resource
+import sys
 import threading
+import time
 import weakref
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,6 +150,7 @@ def test_thirty_learners_are_served_in_turn_and_never_more_copies_live_than_slot
         nonlocal most
         while not done.is_set():
             most = max(most, line.held)
+            time.sleep(0.001)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -190,3 +195,22 @@ def test_adamw_s_first_step_is_the_learning_rate_whatever_the_gradient(
     weight = OneWeight((0,), 0.0, sign * gradient, 0.0)
     assert lesson.predicted_weight("adamw", lr, weight) == pytest.approx(-sign * lr, rel=1e-4)
     assert lesson.predicted_weight("sgd", lr, weight) == pytest.approx(-lr * sign * gradient)
+
+
+@pytest.mark.real_model
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
+def test_the_real_model_stays_as_it_is_and_the_memory_returns(real_model: Any) -> None:
+    """All weights with AdamW take four times the model's size; nearly all of it is free again afterwards."""
+    ids = tuple(real_model.codec.encode("The capital of France is Berlin."))
+    before, resident = digest(real_model), _resident_bytes()
+    setting = Setting(ids, ids, ids[:-2], "all", "adamw", 1e-4, 1)
+    job = Job(gradient_plan(real_model, setting))
+    job.join(300)
+    assert job.status == "done"
+    assert digest(real_model) == before
+    assert _resident_bytes() - resident < job.report.result.bytes_needed / 8
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from core.engine.measure import Stopped, never
-from core.engine.memory import free_memory
+from core.engine.memory import free_memory, give_back
 from core.errors import UserError
 
 AT_ONCE = 2
@@ -142,7 +142,9 @@ class Slots:
             return len(self._holding) + self._waiting.index(ticket)
 
     def release(self, ticket: Ticket) -> None:
-        """See :meth:`Ticket.give_back`."""
+        """See :meth:`Ticket.give_back`. What the holder freed is free for all before the next one enters."""
+        if ticket in self._holding:
+            give_back()
         with self._changed:
             for line in (self._waiting, self._holding):
                 if ticket in line:
