@@ -246,7 +246,7 @@ def _said(page: Page, run: Training) -> None:
         page.label(
             key,
             step=f"{step:,}",
-            batch=number(run.losses[-1]),
+            batch=number(run.losses[max(0, step - 1)]),
             held=number(now),
             best=number(best[1]),
             best_step=f"{best[0]:,}",
