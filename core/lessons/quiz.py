@@ -46,9 +46,12 @@ def passes_ahead(scene: Scene, turn: int) -> Question | None:
 
 def next_at(scene: Scene, _turn: int) -> Question | None:
     """Which token the model finds likeliest after the text up to the chosen position."""
-    logits = np.asarray(scene.trace.logits_at(scene.position))
+    pieces = scene.model.codec.pieces(scene.trace.token_ids)
+    whole = (at for at in range(scene.position, len(pieces)) if pieces[at].part == pieces[at].parts)
+    at = next(whole, scene.position)  # a text is not quoted up to the middle of a character
+    logits = np.asarray(scene.trace.logits_at(at))
     best, *others = (int(token) for token in top_ids(logits, 4))
-    text = scene.model.codec.decode(scene.trace.token_ids[: scene.position + 1])
+    text = scene.model.codec.decode(scene.trace.token_ids[: at + 1])
     cut = text if len(text) <= SHOWN else f"…{text[-SHOWN:]}"
     values = {"text": cut, "chance": percent(float(softmax(logits)[best]))}
     return among_texts("next_at", values, scene.name(best), map(scene.name, others), best)

@@ -64,7 +64,7 @@ def test_every_marked_term_is_in_the_glossary(file: Path) -> None:
 
 
 def test_every_page_with_an_introduction_of_the_model_marks_a_term_in_it() -> None:
-    without = {"concepts", "quiz", "glossary", "tour", "targets", "gradient_step", "from_zero"}
+    without = {"concepts", "quiz", "glossary", "tour"}
     for page in available_pages():
         if page.name not in without:
             assert marked_terms(text.load(page.name).section("intro")), page.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,15 @@ def test_no_explanation_of_the_quiz_is_longer_than_two_sentences() -> None:
     for key, said in labels.items():
         if key.startswith("why_"):
             assert len(re.findall(r"[.!?](?:\s|$)", said)) <= 2, key
+
+
+def test_a_text_is_not_quoted_up_to_the_middle_of_a_character() -> None:
+    codec = TextCodec(tiny.tokenizer().backend_tokenizer)
+    ids = codec.encode("a é")
+    pieces = codec.pieces(ids)
+    split = [at for at, piece in enumerate(pieces) if piece.part < piece.parts]
+    assert split, "the tiny tokenizer cuts é into bytes"
+    here = scene_of("llama", ids, steps=0)
+    question = quiz.next_at(replace(here, position=split[0]), 0)
+    assert question is not None and question.prompt_values["text"] == "a é"
+    assert right(question) == here.name(int(np.argmax(here.logits)))
