@@ -9,34 +9,8 @@ import plotly.graph_objects as go
 
 from core.charts.labels import chart_text
 from core.charts.palette import palette
-from core.lessons.position import ByDistance
 
 Words = Mapping[str, str]
-
-
-def distance_lines(found: ByDistance, words: Words, theme: str | None = None) -> go.Figure:
-    """Scores of a head against distance. ``words``: texts for own, mean, typical, x, y."""
-    colours = palette(theme)
-    figure = go.Figure()
-    x = found.distances.tolist()
-    hover = f"{words['x']} %{{x}}: %{{y:.3f}}<extra></extra>"
-    figure.add_scatter(
-        x=x, y=found.typical.tolist(), name=words["typical"], mode="lines", hovertemplate=hover,
-        line={"color": colours.attention, "width": 2},
-    )  # fmt: skip
-    mean = [None if np.isnan(value) else float(value) for value in found.mean]
-    figure.add_scatter(
-        x=x, y=mean, name=words["mean"], mode="lines+markers", hovertemplate=hover,
-        line={"color": colours.key, "width": 1.5, "dash": "dot"}, marker={"size": 4},
-    )  # fmt: skip
-    figure.add_scatter(
-        x=list(range(len(found.own))), y=found.own.tolist(), name=words["own"], mode="markers",
-        hovertemplate=hover, marker={"color": colours.query, "size": 9},
-    )  # fmt: skip
-    figure.update_xaxes(title=words["x"])
-    figure.update_yaxes(title=words["y"])
-    figure.update_layout(legend={"y": 1.0, "yanchor": "bottom"})
-    return figure
 
 
 def order_lines(

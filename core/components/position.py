@@ -9,7 +9,7 @@ import numpy as np
 
 from core.charts.labels import percent
 from core.components.base import EventHandler, mount
-from core.lessons.position import Orders, Rotation
+from core.lessons.position import ByDistance, Orders, Rotation
 
 Words = Mapping[str, str]
 
@@ -100,3 +100,9 @@ def learned_rows(
     return mount(
         "position", key="nt_position_learned", header=header, arrays={"rows": rows}, on={"choose": on_choose}
     )
+
+
+def distance_curves(found: ByDistance, labels: Mapping[str, str]) -> Any:
+    """Scores of a head against distance. ``labels``: own, mean, typical, x, y, alt."""
+    arrays = {"own": found.own, "mean": found.mean, "typical": found.typical}
+    return mount("distance", key="nt_position_distance", header={"labels": dict(labels)}, arrays=arrays)

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import streamlit as st
 
-from core.charts.position import alikeness_map, distance_lines, order_lines
-from core.components.position import learned_rows, order_rows, rotor
+from core.charts.position import alikeness_map, order_lines
+from core.components.position import distance_curves, learned_rows, order_rows, rotor
 from core.lessons import embeddings
 from core.lessons import position as lesson
 from core.lessons.generate import name_of
@@ -103,22 +103,11 @@ def _formulas(page: Page, found: Rotation, query: int, key: int) -> None:
 def _distance(page: Page, found: Rotation) -> None:
     reach = min(page.model.shape.max_positions, 512, max(32, page.trace.n_positions))
     data = lesson.by_distance(found, page.selection.position, reach)
+    place = {"head": page.selection.head, "layer": page.selection.layer, "reach": reach - 1}
     words = {
-        name: page.label(f"distance_{name}", head=page.selection.head)
-        for name in ("own", "mean", "typical", "x", "y")
+        name: page.label(f"distance_{name}", **place) for name in ("own", "mean", "typical", "x", "y", "alt")
     }
-    own = data.own.tolist()
-    rows = [
-        [d, t, "" if np.isnan(m) else m, own[d] if d < len(own) else ""]
-        for d, t, m in zip(data.distances.tolist(), data.typical.tolist(), data.mean.tolist(), strict=True)
-    ]
-    page.figure(
-        distance_lines(data, words, page.theme),
-        "distance",
-        alt=page.label("distance_alt", head=page.selection.head, layer=page.selection.layer, reach=reach - 1),
-        csv=(("distance", "average_query_and_key", "mean_in_run", "chosen_query"), rows),
-        height=340,
-    )
+    distance_curves(data, words)
 
 
 def _learned(page: Page) -> None:
