@@ -14,16 +14,15 @@ from core.lessons import journey as lesson
 from core.lessons import lens
 from core.lessons.generate import name_of
 from core.lessons.handout import collect, handout
-from core.ui import generate
+from core.ui import generate, moving
 from core.ui.page import Page
-from core.ui.pages import available_pages, page_info
+from core.ui.pages import available_pages
 from core.ui.text import load
 
 DEFAULT_LENS = "size"
 LENS_BUDGET_S = 0.5
 _LENS = "nt_journey_lens"
 _WORK = "nt_journey_work"
-_OPEN = "nt_journey_open"
 LOGIT_TOLERANCE = 1e-3
 
 
@@ -34,7 +33,7 @@ def labels() -> dict[str, str]:
 
 def grid_view(page: Page) -> None:
     """The grid with its bars and stations: all of a step's numbers in one message."""
-    _go_where_asked()
+    moving.go_where_asked()  # a fragment runs without the shell
     run, model, trace = page.run, page.model, page.trace
     run.limit(page.session.link.tokens)
     shown = _lens_data(page)
@@ -157,15 +156,9 @@ def _inside(page: Page, payload: Any) -> dict[str, int]:
 
 
 def _ask_for(page: Page, payload: Any) -> None:
-    """Another page at the chosen place: noted here, gone to when the page is drawn."""
+    """Another page at the chosen place."""
     page.session.select(**_inside(page, payload))
     path = payload.get("page") if isinstance(payload, Mapping) else None
     names = {info.path: info.name for info in available_pages()}
     if path in names:
-        st.session_state[_OPEN] = names[path]
-
-
-def _go_where_asked() -> None:
-    name = st.session_state.pop(_OPEN, None)
-    if name is not None:
-        st.switch_page(str(page_info(name).file))
+        moving.ask_for(names[path])
