@@ -30,6 +30,8 @@ RATES: Mapping[Kind, tuple[float, ...]] = {
     "adamw": (0.00001, 0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01),
 }
 USUAL_RATE: Mapping[Kind, float] = {"sgd": 0.003, "adamw": 0.0003}
+LIVE_PROMPT = 128
+"""A longer prompt is read again after the last step only, not after each."""
 CHECK_DROP, CHECK_SHARE, CHECK_LEAST = 0.01, 0.02, 1e-3
 """The checking step should lower the loss by at most so many nats and such a share of it: small against
 curvature, large against rounding. A loss below the last number is not checked."""
@@ -138,7 +140,9 @@ def gradient_plan(model: Any, setting: Setting, slots: Slots = SLOTS) -> Plan:
 
 def _begin(model: Any, setting: Setting) -> Result:
     if len(setting.text) < 2:
-        raise UserError("A text of one token has nothing to predict.", "Type a text of at least two tokens.")
+        raise UserError(
+            "A text of fewer than two tokens has nothing to predict.", "Type a text of at least two tokens."
+        )
     longest = max(len(setting.text), len(setting.other))
     if longest > TEXT_TOKENS:
         raise UserError(
@@ -160,14 +164,14 @@ def _work(copy: LearnerCopy, result: Result) -> Generator[Result]:
     text, prompt = copy.read(setting.text), copy.read(setting.prompt)
     other = copy.read(setting.other) if len(setting.other) > 1 else None
     looked = copy.look(text)
-    start = copy.logits(prompt)
+    start, live = copy.logits(prompt), len(setting.prompt) <= LIVE_PROMPT
     result = replace(
         result,
         stage="checking",
         gradient={name: math.sqrt(squared) for name, squared in looked.squared.items()},
         losses=(copy.loss(text),),
         other=(copy.loss(other),) if other else (),
-        compared=comparison(start, start),
+        compared=comparison(start, start) if live else None,
     )
     yield result
     result = replace(result, stage="stepping", slope=_slope(copy, text, result.losses[0]))
@@ -177,8 +181,9 @@ def _work(copy: LearnerCopy, result: Result) -> Generator[Result]:
         copy.gradient(text)
         steepest = copy.steepest() if index == 0 else {}
         copy.step(optimiser)
-        loss, now = copy.loss(text), copy.logits(prompt)
-        if not (math.isfinite(loss) and np.isfinite(now).all()):
+        loss, last = copy.loss(text), index == setting.steps - 1
+        now = copy.logits(prompt) if live or last else None
+        if not (math.isfinite(loss) and (now is None or np.isfinite(now).all())):
             yield replace(result, diverged=True)
             return
         result = replace(
@@ -186,7 +191,7 @@ def _work(copy: LearnerCopy, result: Result) -> Generator[Result]:
             losses=(*result.losses, loss),
             other=(*result.other, copy.loss(other)) if other else (),
             moved=copy.moved(),
-            compared=comparison(start, now),
+            compared=None if now is None else comparison(start, now),
             weights=result.weights or _weights(copy, steepest),
         )
         yield result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -45,7 +46,7 @@ def test_any_prompt_and_text_can_be_used(monkeypatch: pytest.MonkeyPatch, prompt
     assert "Steps taken: **1**" in shown(app)
 
 
-@pytest.mark.parametrize(("text", "said"), [("a", "one token"), ("a b " * 60, "at most 64")])
+@pytest.mark.parametrize(("text", "said"), [("a", "fewer than two tokens"), ("a b " * 60, "at most 64")])
 def test_a_text_that_cannot_be_trained_on_is_refused_in_words(
     monkeypatch: pytest.MonkeyPatch, text: str, said: str
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_learner_in_line_sees_how_many_go_first(monkeypatch: pytest.MonkeyPatc
         job = app.session_state["nt_jobs"]["train"].job
         while job.report.result is None or not job.report.result.ahead:
             assert job.running
+            time.sleep(0.01)
         said = [item.proto.text for item in app.run().get("progress")]
         assert said == [f"Waiting in line: {AT_ONCE + 1} before you."]
         app.button(key="nt_measure_stop_train").click().run()

@@ -81,7 +81,16 @@ def test_without_a_sentence_to_compare_there_is_no_second_curve() -> None:
     assert finished(loaded("llama"), replace(SETTING, other=())).other == ()
 
 
-@pytest.mark.parametrize(("text", "said"), [(1, "one token"), (65, "65 tokens")])
+def test_a_long_prompt_is_read_again_after_the_last_step_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lesson, "LIVE_PROMPT", 4)
+    reports = list(gradient_plan(loaded("llama"), SETTING, slots())(lambda: False))
+    compared = [r.result.compared for r in reports if r.result.steps_done]
+    assert compared[0] is None and compared[-1] is not None
+    whole = finished(loaded("llama"), replace(SETTING, prompt=SETTING.prompt[:4])).compared
+    assert whole is not None
+
+
+@pytest.mark.parametrize(("text", "said"), [(1, "fewer than two tokens"), (65, "65 tokens")])
 def test_a_text_that_cannot_be_used_is_refused(text: int, said: str) -> None:
     setting = replace(SETTING, text=tuple(tiny.prompt_ids(text)))
     with pytest.raises(UserError, match=said):
@@ -132,6 +141,7 @@ def test_a_stopped_run_keeps_its_steps_and_gives_its_slot_and_memory_back(
     job: Job = Job(gradient_plan(loaded("llama"), replace(SETTING, steps=10**6), line))
     while job.report.result is None or job.report.result.steps_done < 2:
         assert job.running
+        time.sleep(0.01)
     job.stop()
     job.join(60)
     assert job.status == "stopped" and line.held == 0
