@@ -5,7 +5,9 @@ A page calls ``show(page)``; texts come from ``assets/text/en/knowledge.md``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,15 +18,35 @@ from core.components.knowledge import Curves, WordingRow, knowledge
 from core.errors import UserError
 from core.lessons import knowledge as lesson
 from core.lessons.generate import name_of
-from core.lessons.knowledge import Level, Part, Question, Reading
+from core.lessons.knowledge import Fact, Level, Order, Part, Question, Reading
 from core.ui.knowledge_job import Job, Setting
 from core.ui.page import Page
 from core.ui.text import literal, load
 
 _JOB = "nt_knowledge_job"
 _FACT, _ANSWER, _WORDINGS = "nt_knowledge_fact", "nt_knowledge_answer", "nt_knowledge_wordings"
+_PART, _ORDER, _SEED = "nt_knowledge_part", "nt_knowledge_order", "nt_knowledge_seed"
 _POLL_S = 0.5
 _EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question and what to switch off, at one click. ``label`` names a text of the page, ``fact`` one of
+    ``assets/facts.toml``: where a teacher removed that fact, the experiment is not offered."""
+
+    label: str
+    fact: str
+    part: Part
+    order: Order = "random"
+
+
+EXPERIMENTS = (
+    Experiment("try_spread", "The capital of France", "neurons"),
+    Experiment("try_handful", "The capital of France", "neurons", "contribution"),
+    Experiment("try_layer", "The colour of the sky", "layer"),
+    Experiment("try_heads", "The day after Monday", "heads"),
+)
 
 
 def show(page: Page) -> None:
@@ -38,6 +60,7 @@ def show(page: Page) -> None:
 
 
 def _laboratory(page: Page, polling: bool) -> None:
+    _experiments(page)
     try:
         asked = _question(page)
     except UserError as error:
@@ -60,6 +83,7 @@ def _laboratory(page: Page, polling: bool) -> None:
         for text, ids, r in zip(asked.texts, asked.token_ids, readings, strict=True)
     ]
     knowledge(rows, name_of(codec, asked.answer_id), load("knowledge").labels, curves)
+    _spread(page, readings)
     page.section("method")
     if setting.part == "neurons":
         page.section("neurons")
@@ -67,6 +91,33 @@ def _laboratory(page: Page, polling: bool) -> None:
         _provenance(page, shown, readings)
     if polling != bool(job and job.active):
         st.rerun()  # begin or end asking for news
+
+
+def _experiments(page: Page) -> None:
+    facts = {fact.label: fact for fact in lesson.facts()}
+    with page.try_row("knowledge"):
+        for one in EXPERIMENTS:
+            if one.part in _parts(page) and one.fact in facts:
+                begin = (page, one, facts[one.fact])
+                st.button(page.label(one.label), key=f"nt_{one.label}", on_click=_begin, args=begin)
+
+
+def _begin(page: Page, one: Experiment, fact: Fact) -> None:
+    """Fill the fields and measure at once."""
+    st.session_state[_FACT] = fact.label
+    _take_fact(fact.label)
+    st.session_state[_PART], st.session_state[_ORDER] = one.part, one.order
+    st.session_state[_SEED] = 0
+    asked = lesson.question(page.model.codec, fact.wordings, fact.answer)
+    _start(page, asked, Setting(one.part, order=one.order))
+
+
+def _spread(page: Page, readings: Sequence[Reading]) -> None:
+    """The mean over the wordings and how far they are apart, with the numbers above."""
+    chances = [reading.probability for reading in readings]
+    page.formula("mean", chances=chances, mean=math.fsum(chances) / len(chances))
+    if min(chances) > 0:
+        page.formula("apart", most=max(chances), least=min(chances), ratio=max(chances) / min(chances))
 
 
 # -- what is asked -----------------------------------------------------------------------------------
@@ -146,7 +197,7 @@ def _setting(page: Page) -> Setting:
         list(names),
         default="neurons" if "neurons" in names else "layer",
         format_func=names.__getitem__,
-        key="nt_knowledge_part",
+        key=_PART,
         persist_state="session",
         required=True,
     )
@@ -161,18 +212,14 @@ def _setting(page: Page) -> Setting:
                 ("random", "contribution"),
                 default="random",
                 format_func=lambda name: page.label(f"order_{name}"),
-                key="nt_knowledge_order",
+                key=_ORDER,
                 persist_state="session",
                 required=True,
             )
     seed = 0
     if order == "random":
         with right:
-            seed = int(
-                st.number_input(
-                    page.label("seed"), 0, 9999, 0, key="nt_knowledge_seed", persist_state="session"
-                )
-            )
+            seed = int(st.number_input(page.label("seed"), 0, 9999, 0, key=_SEED, persist_state="session"))
     return Setting(part, order=order, seed=seed)
 
 
@@ -294,6 +341,9 @@ def _provenance(page: Page, job: Job, readings: Sequence[Reading]) -> None:
         "heads": (shape.n_layers, shape.n_heads, shape.head_dim),
         "experts": (shape.n_layers, shape.n_experts),
     }
+    found = lesson.summary(job.levels, job.probabilities)
+    if found is not None and found.before > 0:
+        page.formula("left", before=found.before, lowest=found.lowest, left=found.lowest / found.before)
     page.tensor(page.label(f"tensor_{part}"), sizes[part], shape.dtype)
     untouched = np.array([reading.probability for reading in readings])
     page.check("check", float(np.abs(job.probabilities[:, 0] - untouched).max()), _EXACT)

@@ -177,8 +177,7 @@ class Page:
 
     def try_this(self, experiments: Sequence[Try]) -> None:
         """A row of one-click experiments, named by labels of this page."""
-        with st.container(key="nt_try", horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(text.label("shell", "try_this"), width="content")
+        with self.try_row():
             for experiment in experiments:
                 st.button(
                     self.label(experiment.label),
@@ -186,6 +185,14 @@ class Page:
                     on_click=_apply,
                     args=(self.session, dict(experiment.changes)),
                 )
+
+    def try_row(self, part: str = "") -> Any:
+        """The row that one-click experiments stand in, with its first words; ``part`` names a second row of a
+        page."""
+        key = f"nt_try_row_{part}" if part else "nt_try"
+        row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
+        row.markdown(text.label("shell", "try_this"), width="content")
+        return row
 
     def formula(self, name: str, **values: float | Sequence[float]) -> None:
         """A formula of this page's text (section ``formula name``) with its ``<<places>>`` filled by

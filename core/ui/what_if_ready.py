@@ -27,8 +27,7 @@ class Experiment:
 
 def experiments(page: Page, ready: Sequence[Experiment]) -> None:
     """One button for each experiment: prompt and openings at once, greedy, so that only they differ."""
-    with st.container(key="nt_try", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(load("shell").label("try_this"), width="content")
+    with page.try_row():
         for item in ready:
             st.button(page.label(item.label), key=f"nt_{item.label}", on_click=_begin, args=(page, item))
 

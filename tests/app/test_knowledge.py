@@ -73,6 +73,27 @@ def test_a_sweep_runs_to_its_end_and_is_checked(app: AppTest) -> None:
     assert not app.button(key="nt_knowledge_start").disabled
 
 
+def test_the_formulas_hold_the_learner_s_own_numbers(app: AppTest) -> None:
+    written = " ".join(item.value for item in app.latex)
+    assert "mean" in written and written.count(r",\ ") == 1, "one chance for each of the two wordings"
+    assert text.section("knowledge", "formula left").split("<<")[0] not in written
+    app.button(key="nt_knowledge_start").click().run()
+    assert app.session_state[JOB].wait(60)
+    app.run()
+    assert text.section("knowledge", "formula left").split("<<")[0] in " ".join(i.value for i in app.latex)
+
+
+def test_an_experiment_fills_the_fields_and_measures_at_once(app: AppTest) -> None:
+    app.button(key="nt_try_layer").click().run()
+    assert not app.exception
+    assert app.selectbox(key="nt_knowledge_fact").value == "The colour of the sky"
+    job = app.session_state[JOB]
+    assert job.wait(60) and job.setting.part == "layer"
+    app.run()
+    assert not app.exception
+    assert len(job.asked.texts) == 5 and "check_circle" in shown(app), "its curves belong to these wordings"
+
+
 def test_curves_of_other_wordings_are_not_shown_as_these(app: AppTest) -> None:
     app.button(key="nt_knowledge_start").click().run()
     app.session_state[JOB].wait(60)
