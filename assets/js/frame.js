@@ -3,6 +3,7 @@
 import { h, memory, part, set } from "./lib/dom.js"
 import { nameFigureRows } from "./lib/figure_row.js"
 import { act, isTaken } from "./lib/keys.js"
+import { leave } from "./lib/leaving.js"
 
 export const styles = ["frame.css"]
 
@@ -116,8 +117,10 @@ function carryOut(move, key, m) {
   if (move === "on" && (act("stop-next") || act("stop-stop"))) return true
   if (move === "back" && act("stop-back")) return true
   if (move === "on" || move === "back") {
-    if (m.present) m.emit("page", move === "on" ? 1 : -1)
-    return m.present
+    if (!m.present) return false
+    m.emit("page", move === "on" ? 1 : -1)
+    leave()
+    return true
   }
   if (move === "step") return step(STEPS[/** @type {"ArrowRight" | "ArrowLeft"} */ (key)])
   if (move === "keys") m.dialog?.showModal()

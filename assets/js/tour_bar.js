@@ -2,6 +2,7 @@
 /** The tour's bar: which stop this is, its question, and back, next, leave. */
 import { h, part, set } from "./lib/dom.js"
 import { offer } from "./lib/keys.js"
+import { leave } from "./lib/leaving.js"
 import { renderQuestion } from "./lib/question.js"
 
 export const styles = ["question.css", "tour_bar.css"]
@@ -28,8 +29,12 @@ export function render(element, header, _arrays, emit) {
     sign.textContent = key
     sign.hidden = !key
     button.classList.toggle("primary", name === "next" || name === "stop")
-    set(button, { hidden, onclick: () => emit("go", name) })
-    offer(`stop-${name}`, hidden ? null : () => emit("go", name))
+    const go = () => {
+      emit("go", name)
+      if (name !== "leave") leave()
+    }
+    set(button, { hidden, onclick: go })
+    offer(`stop-${name}`, hidden ? null : go)
   }
   const note = part(bar, "note", () => h("p", { class: "nt-muted" }))
   note.textContent = header.waiting || (asked ? "" : labels.no_question)

@@ -10,6 +10,7 @@
  * it remembers on the element (`memory` in dom.js).
  */
 import { forgetFigure, frameFigure } from "./figure_row.js"
+import { arrive, isLeaving } from "./leaving.js"
 import { ask, showAddress } from "./line.js"
 import { applyTheme } from "./theme.js"
 
@@ -106,6 +107,7 @@ function draw(record, message) {
  * @param {any} payload
  */
 async function send(record, event, payload) {
+  if (isLeaving()) return
   const { line } = record
   const reply = line?.event === event ? await ask(line, payload) : null
   if (!record.element.isConnected) return
@@ -134,6 +136,7 @@ export function unmount(host) {
  * @returns {Mounted}
  */
 function open(host) {
+  arrive()
   const element = document.createElement("div")
   element.className = "nt-root"
   host.appendChild(element)
