@@ -2,7 +2,7 @@
 /** The tour's bar: which stop this is, its question, and back, next, leave. */
 import { h, part, set } from "./lib/dom.js"
 import { offer } from "./lib/keys.js"
-import { leave } from "./lib/leaving.js"
+import { arrive, leave } from "./lib/leaving.js"
 import { renderQuestion } from "./lib/question.js"
 
 export const styles = ["question.css", "tour_bar.css"]
@@ -20,7 +20,9 @@ export function render(element, header, _arrays, emit) {
   const bar = part(element, "bar", () => h("section", { class: "nt-tour" }))
   set(bar, { "aria-label": labels.bar })
   const head = part(bar, "head", () => h("div", { class: "head" }))
-  part(head, "counter", () => h("span", { class: "counter" })).textContent = header.counter
+  const counter = part(head, "counter", () => h("span", { class: "counter" }))
+  if (counter.textContent !== header.counter) arrive() // the next stop may stand on the same page
+  counter.textContent = header.counter
   for (const [name, word, hidden, key] of moveList(header)) {
     if (name === "leave") part(head, "title", () => h("strong")).textContent = header.title
     const button = part(head, name, () => h("button", { type: "button", class: `nt-button ${name}` }, h("span"), h("kbd")))
