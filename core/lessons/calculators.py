@@ -29,7 +29,8 @@ MAX_BATCH = 4096
 
 @dataclass(frozen=True)
 class ModelPreset:
-    """A model with its published shape. Published totals are as printed there, or empty."""
+    """A model with its published shape. Published totals are as printed there, or empty; ``weights`` counts
+    the numbers in the published weight files, 0 where there are none."""
 
     key: str
     shape: CostShape
@@ -38,6 +39,7 @@ class ModelPreset:
     published_total: str = ""
     published_active: str = ""
     active_counts_embeddings: bool = True
+    weights: int = 0
 
     @property
     def name(self) -> str:

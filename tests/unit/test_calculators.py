@@ -41,6 +41,12 @@ def test_totals_equal_the_published_ones_to_one_unit_of_their_last_digit(row) ->
     assert abs(row.total - value) <= unit
 
 
+@pytest.mark.parametrize("row", presets(), ids=lambda row: row.key)
+def test_totals_equal_the_number_of_weights_in_the_published_files(row) -> None:  # type: ignore[no-untyped-def]
+    assert row.weights or row.key == "worked-example", "only the made-up shape has no weight files"
+    assert row.total == (row.weights or row.total)
+
+
 @pytest.mark.parametrize("row", [p for p in presets() if p.published_active], ids=lambda row: row.key)
 def test_active_counts_equal_the_published_ones(row) -> None:  # type: ignore[no-untyped-def]
     """To one unit of the last printed digit; Granite prints 400M for 429M, a round name: within a tenth."""
