@@ -4,6 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 PORT ?= 8501
 MODEL ?=
+WORKERS ?= 2
 
 ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
@@ -27,7 +28,7 @@ run: $(RUN_STAMP) ## Set up on the first call, then start the app
 	$(PY) -m streamlit run app.py --server.port $(PORT)
 
 test: lint types browser-ready ## Lint, types, and every test that fits in twenty minutes
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 test-full: lint types browser-ready ## The same with the long and the load tests
 	$(PY) -m pytest -m ""
