@@ -142,7 +142,7 @@ function dress(button, header, row, at, largest) {
   favourite.children[0].className = row?.rank === 1 ? "hit" : "nt-mono"
   target.className = row ? "target nt-mono" : "target none"
   button.className = ["nt-tg-row", row && !row.scored && "out", row?.kind === "end" && "end"].filter(Boolean).join(" ")
-  set(button, { "aria-label": spoken(header, row, at) })
+  set(button, { "aria-description": spoken(header, row, at) })
 }
 
 /**
