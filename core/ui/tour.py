@@ -95,6 +95,11 @@ def _draw(session: Session, stop: Stop, asked: Question | None, waiting: str) ->
     if stop not in found:
         found = selection(WHOLE)
     number = found.index(stop) + 1 if stop in found else 0
+
+    def answer(payload: Any) -> None:
+        if asked is not None:
+            predict.take(asked, TOPIC, payload)
+
     shown = Bar(
         counter=label(PAGE, "counter", number=number, count=len(found)),
         title=title(stop),
@@ -108,7 +113,7 @@ def _draw(session: Session, stop: Stop, asked: Question | None, waiting: str) ->
         key="nt_tour_waiting" if waiting else "nt_tour_bar",
         labels=load(PAGE).labels,
         words=predict.words(),
-        on_answer=lambda payload: asked is not None and predict.take(asked, TOPIC, payload),
+        on_answer=answer,
         on_go=lambda payload: _go(session, found, stop, read_move(payload)),
     )
 

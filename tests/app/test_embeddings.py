@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import embeddings, loading, pages
-from tests.app import fakes
-from tests.unit import tiny
+from core.ui import embeddings
+from tests.app.opening import PROMPT, open_page
 
-SHELL = Path(pages.__file__).with_name("shell.py")
 TYPED = embeddings.TYPED
 
 
-def opened(family: str, monkeypatch: pytest.MonkeyPatch, prompt: str = "the cat is on the hat") -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    model = LoadedModel(
-        "smollm2-135m", None, tiny.build(family), TextCodec(tiny.tokenizer().backend_tokenizer)
-    )
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    app.query_params["prompt"] = prompt
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "embeddings.py")).run()
+def opened(family: str, monkeypatch: pytest.MonkeyPatch, prompt: str = PROMPT) -> AppTest:
+    return open_page(monkeypatch, "embeddings", family, prompt=prompt)
 
 
 def shown(app: AppTest) -> str:

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import experts_more, loading, pages
+from core.ui import experts_more, loading
 from core.ui.text import load
-from tests.app import fakes
+from tests.app.opening import open_page, tiny_model
 from tests.unit import tiny
 
-SHELL = Path(pages.__file__).with_name("shell.py")
 LABELS = load("experts").labels
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, family: str, **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    codec = TextCodec(tiny.tokenizer().backend_tokenizer)
+def opened(monkeypatch: pytest.MonkeyPatch, family: str, **query: Any) -> AppTest:
     found = {
-        "smollm2-135m": LoadedModel("smollm2-135m", None, tiny.build(family), codec),
-        "smollm2-135m-moe": LoadedModel("smollm2-135m-moe", None, tiny.build("qwen2_moe"), codec),
+        "smollm2-135m": tiny_model(family),
+        "smollm2-135m-moe": tiny_model("qwen2_moe", "smollm2-135m-moe"),
     }
-    fakes.install(lambda name, progress=None: found[name])
-    monkeypatch.setattr(loading, "_loads", {})
     monkeypatch.setattr(experts_more, "section", lambda page, name: "the cat is on the mat")
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat", "layer": "1"} | query).items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "experts.py")).run()
+    return open_page(
+        monkeypatch, "experts", lambda name, progress=None: found[name], **({"layer": "1"} | query)
+    )
 
 
 def shown(app: AppTest) -> str:

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import journey, loading, pages, state
-from tests.app import fakes
-from tests.unit import tiny
-
-SHELL = Path(pages.__file__).with_name("shell.py")
+from core.ui import journey, pages, state
+from tests.app.opening import shell, tiny_model
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, family: str = "llama", lens: str = "", **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    model = LoadedModel(
-        "smollm2-135m", None, tiny.build(family), TextCodec(tiny.tokenizer().backend_tokenizer)
-    )
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
-        app.query_params[name] = value
+    app = shell(monkeypatch, tiny_model(family), query)
     if lens:
         app.session_state["nt_journey_lens"] = lens
     return app.run()

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import loading, pages
 from core.ui.position import TEXT_KEYS
-from tests.app import fakes
-from tests.unit import tiny
-
-SHELL = Path(pages.__file__).with_name("shell.py")
+from tests.app.opening import open_page
 
 
-def opened(family: str, monkeypatch: pytest.MonkeyPatch, prompt: str = "the cat", **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    codec = TextCodec(tiny.tokenizer().backend_tokenizer)
-    model = LoadedModel("smollm2-135m", None, tiny.build(family), codec)
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    app.query_params["prompt"] = prompt
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "position.py")).run()
+def opened(family: str, monkeypatch: pytest.MonkeyPatch, prompt: str = "the cat", **query: Any) -> AppTest:
+    return open_page(monkeypatch, "position", family, prompt=prompt, **query)
 
 
 def shown(app: AppTest) -> str:

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import loading, pages, predict, quiz
-from tests.app import fakes
-from tests.app.test_glossary import SHELL
-from tests.unit import tiny
+from core.ui import predict, quiz
+from tests.app.opening import open_page
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    model = LoadedModel(
-        "smollm2-135m", None, tiny.build("llama"), TextCodec(tiny.tokenizer().backend_tokenizer)
-    )
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "quiz.py")).run()
+def opened(monkeypatch: pytest.MonkeyPatch, **query: Any) -> AppTest:
+    return open_page(monkeypatch, "quiz", **query)
 
 
 def shown(app: AppTest) -> str:

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.decoding.params import SamplingParams
-from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
-from core.ui import loading, pages, sampling, state
+from core.ui import sampling, state
 from core.ui.page import Page
-from tests.app import fakes
-from tests.unit import tiny
-
-SHELL = Path(pages.__file__).with_name("shell.py")
+from tests.app.opening import open_page
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    model = LoadedModel(
-        "smollm2-135m", None, tiny.build("llama"), TextCodec(tiny.tokenizer().backend_tokenizer)
-    )
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "sampling.py")).run()
+def opened(monkeypatch: pytest.MonkeyPatch, **query: Any) -> AppTest:
+    return open_page(monkeypatch, "sampling", **query)
 
 
 def shown(app: AppTest) -> str:

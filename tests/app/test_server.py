@@ -117,6 +117,7 @@ def test_after_start_up_a_full_collection_has_next_to_nothing_to_look_at(
     from core.engine.startup import warm_and_freeze
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    gc.collect()  # garbage of the tests before is none of the start-up's
     before = len(gc.get_objects())
     try:
         warm_and_freeze(fakes.FakeModel())  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,10 @@ from core.decoding.beam import BeamSettings
 from core.engine.model import LoadedModel
 from core.engine.text import TextCodec
 from core.errors import UserError
-from core.ui import loading, pages, saved, state, tree
+from core.ui import saved, state, tree
 from core.ui.page import Page
-from tests.app import fakes
+from tests.app.opening import open_page
 from tests.unit import tiny
-
-SHELL = Path(pages.__file__).with_name("shell.py")
 
 
 def a_model(family: str = "llama", seed: int = 0) -> LoadedModel:
@@ -28,16 +25,8 @@ def a_model(family: str = "llama", seed: int = 0) -> LoadedModel:
     return LoadedModel("smollm2-135m", None, tiny.build(family, seed=seed), codec)
 
 
-def opened(monkeypatch: pytest.MonkeyPatch, model: LoadedModel, **query: str) -> AppTest:
-    fakes.keep_modules(monkeypatch)
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "tree.py")).run()
+def opened(monkeypatch: pytest.MonkeyPatch, model: LoadedModel, **query: Any) -> AppTest:
+    return open_page(monkeypatch, "tree", model, **query)
 
 
 def asked(app: AppTest, name: str) -> str:

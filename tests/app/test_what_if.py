@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,31 +10,17 @@ from streamlit.testing.v1 import AppTest
 from core.components.what_if import WhatIfEvent
 from core.decoding.run import Run
 from core.engine.model import LoadedModel
-from core.engine.text import TextCodec
 from core.errors import UserError
-from core.ui import loading, pages, state, what_if
+from core.ui import state, what_if
 from core.ui.page import Page
-from tests.app import fakes
-from tests.unit import tiny
-
-SHELL = Path(pages.__file__).with_name("shell.py")
+from tests.app.opening import open_page, tiny_model
 
 
 def opened(
-    monkeypatch: pytest.MonkeyPatch, family: str = "llama", **query: str
+    monkeypatch: pytest.MonkeyPatch, family: str = "llama", **query: Any
 ) -> tuple[AppTest, LoadedModel]:
-    model = LoadedModel(
-        "smollm2-135m", None, tiny.build(family), TextCodec(tiny.tokenizer().backend_tokenizer)
-    )
-    fakes.keep_modules(monkeypatch)
-    fakes.install(lambda name, progress=None: model)
-    monkeypatch.setattr(loading, "_loads", {})
-    loading.begin("smollm2-135m").done.wait(20)
-    app = AppTest.from_file(str(SHELL), default_timeout=60)
-    for name, value in ({"prompt": "the cat is on the hat"} | query).items():
-        app.query_params[name] = value
-    app.run()
-    return app.switch_page(str(pages.PAGES_FOLDER / "what_if.py")).run(), model
+    model = tiny_model(family)
+    return open_page(monkeypatch, "what_if", model, **query), model
 
 
 def asked(app: AppTest, name: str) -> str:
