@@ -1,8 +1,9 @@
 """Plain passes under a stopwatch, and what this machine can do: for measurements that a learner starts.
 
 A :class:`Meter` runs the model's own forward method without any capture. Between two blocks it gives its turn
-back, so that another learner's step waits for one block at most, however long the measured prompt is. The
-time spent waiting is taken off: figures come from the monotonic clock around the engine alone.
+back, and where the prompt is long also between two matrices of a block, so that another learner's step waits
+for less than one such step. The time spent waiting is taken off: figures come from the monotonic clock around
+the engine alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from core.engine.scheduler import BACKGROUND, SerialScheduler
 
 PEAK_SIZE = 1024
 """Rows and columns of the square matrices whose product shows the machine's peak."""
+LONG_TOKENS = 64
+"""Up to so many tokens one block takes far less than a decode step, which goes through all blocks."""
 _PEAK_ROUNDS = 8
 _READ_ROUNDS = 5
 
@@ -127,7 +130,7 @@ class Meter:
             _one_at_a_time(self._stop),
             self._turn() as turn,
             torch.inference_mode(),
-            _at_each_block(self._model, turn.give_way),
+            _on_the_way(self._model, turn.give_way, long=len(token_ids) > LONG_TOKENS),
         ):
             began = time.perf_counter()
             output = self._model.hf_model(
@@ -220,13 +223,21 @@ _MEASURING = threading.Lock()
 
 
 @contextmanager
-def _at_each_block(model: LoadedModel, call: Callable[..., None]) -> Iterator[None]:
-    hooks = [role.block.register_forward_pre_hook(call) for role in model.roles.blocks]
+def _on_the_way(model: LoadedModel, call: Callable[..., None], long: bool) -> Iterator[None]:
+    """Call ``call`` before each block, and in a ``long`` pass before each part of it that holds a matrix."""
+    parts = [role.block for role in model.roles.blocks]
+    if long:
+        parts += [part for block in parts for part in block.modules() if _holds_matrix(part)]
+    hooks = [part.register_forward_pre_hook(call) for part in parts]
     try:
         yield
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def _holds_matrix(part: torch.nn.Module) -> bool:
+    return any(weight.dim() > 1 for weight in part.parameters(recurse=False))
 
 
 def _paired(first: Callable[[], float], second: Callable[[], float], rounds: int) -> float:

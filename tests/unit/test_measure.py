@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.engine import measure as engine_measure
 from core.engine.measure import Meter, Stopped
 from core.engine.model import LoadedModel
 from core.engine.scheduler import INTERACTIVE, SerialScheduler
@@ -75,6 +76,31 @@ def test_another_learner_passes_between_two_blocks_and_the_wait_is_not_counted()
     assert order == ["learner", "last block"]
     assert timed.waited_s >= 0.2
     assert timed.seconds >= 0
+
+
+def test_a_long_pass_gives_way_between_the_matrices_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_measure, "LONG_TOKENS", 8)
+    scheduler = SerialScheduler()
+    model, order = loaded(scheduler=scheduler), []
+
+    def learner() -> None:
+        with scheduler.turn(INTERACTIVE):
+            order.append("learner")
+
+    def before_attention(*_: Any) -> None:
+        thread = threading.Thread(target=learner)
+        thread.start()
+        while not scheduler._waiting:
+            time.sleep(0.001)
+
+    block = model.roles.blocks[0]
+    block.attention.register_forward_pre_hook(before_attention)
+    block.out_proj.register_forward_hook(lambda *_: order.append("W_O"))
+    Meter(model).prefill(tiny.prompt_ids(8))
+    assert order == ["W_O", "learner"], "a short pass gives way at the next block"
+    order.clear()
+    Meter(model).prefill(tiny.prompt_ids(9))
+    assert order == ["learner", "W_O"]
 
 
 def test_a_learner_may_run_a_traced_pass_in_the_middle_of_a_measured_one() -> None:
