@@ -140,3 +140,21 @@ def test_every_exception_is_needed() -> None:
         assert any(re.search(rule, file.read_text("utf-8")) for file in files), (
             f"not needed: {start}, {reason}"
         )
+
+
+def test_browser_code_and_components_hold_no_prose() -> None:
+    """What a learner reads stands in assets/text, so that another language is a folder."""
+    sentence = r"""(["'`])[A-Z][a-z]+ [a-z]+ [a-z]+[^"'`\n]*\1"""
+    files = [*(ROOT / "assets" / "js").rglob("*.js"), *(ROOT / "core" / "components").glob("*.py")]
+    texts = {name(file): _code_of(file) for file in files}
+    prose = [place for file, text in texts.items() for place in found(sentence, file, text)]
+    assert [place for place in prose if "core/components/base.py" not in place] == [], "errors of programmers"
+    assert re.search(sentence, 'const x = "Choose a token first"')
+
+
+def _code_of(file: Path) -> str:
+    return (
+        _without_comments(file)
+        if file.suffix == ".js"
+        else re.sub(r'"""[\s\S]*?"""', "", file.read_text("utf-8"))
+    )
