@@ -2,24 +2,14 @@
 
 import streamlit as st
 
-from core.ui.journey import check_line, grid_view, handout_button
-from core.ui.page import Page, Try, open_page
+from core.ui.journey import handout_button, live
+from core.ui.page import Try, open_page
 
 page = open_page("journey", grid=False)
-
-
-@st.fragment
-def live() -> None:
-    """What a step changes: drawn alone, so that a step costs little more than the model's own time."""
-    now = Page("journey", page.session, page.model)
-    grid_view(now)
-    check_line(now)
-    handout_button(now)
-    now.sync_link()
-
-
-live()
 page.intro()
+st.fragment(live)(page)
+page.section("grid")
+handout_button(page)
 page.try_this(
     [
         Try("try_capital", {"prompt": "The capital of France is", "chat": False}),

@@ -265,6 +265,8 @@ class Journey extends Generate {
       change: (next) => this.change(next),
       release: () => this.release(),
     })
+    const check = text(root, "p", "check", "ntj-check nt-muted", header.journey.check)
+    root.append(check) // below the stations
     if (this.held) return
     const now = {
       header, arrays: this.arrays, shown, palette: colours(this.element), vocabulary: logits.length,

@@ -19,6 +19,8 @@ from core.components.lines import Line
 from core.components.versions import asset_version
 
 Arrays = Sequence[np.ndarray] | Mapping[str, np.ndarray]
+Message = tuple[Mapping[str, Any], Arrays]
+"""Header and arrays."""
 EventHandler = Callable[[Any], None]
 
 _ALIGNMENT = 8

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.components.base import mount, pack
+from core.components.base import Message, mount
 from core.components.lines import Line
 from core.components.small_grid import shades
 from core.decoding.params import SamplingParams
@@ -95,28 +95,12 @@ def _token(token: RibbonToken) -> list[Any]:
     return [token.token_id, token.text, flags, token.part, token.parts, token.data.hex(" ").upper()]
 
 
-def generate(
-    message: Mapping[str, Any],
-    logits: np.ndarray,
-    norms: np.ndarray,
-    on: Mapping[str, Callable[[Any], None]],
-    line: Line,
-) -> Any:
-    """Show the page's component.
-
-    ``logits`` (V,): the model's own, of the position on screen; ``norms`` (n_layers, T): for the small grid.
-    """
-    return mount(
-        "generate", key="nt_generate", header=message, arrays=_arrays(logits, norms), on=on, line=line
-    )
+def generate(message: Message, on: Mapping[str, Callable[[Any], None]], line: Line) -> Any:
+    """Show the page's component. ``message``: the header, and what ``arrays`` made."""
+    return mount("generate", key="nt_generate", header=message[0], arrays=message[1], on=on, line=line)
 
 
-def answer(
-    message: Mapping[str, Any], logits: np.ndarray, norms: np.ndarray, line: Line, address: Mapping[str, Any]
-) -> bytes:
-    """The same message as an answer on the line."""
-    return pack(message, _arrays(logits, norms), line, address)
-
-
-def _arrays(logits: np.ndarray, norms: np.ndarray) -> dict[str, np.ndarray]:
+def arrays(logits: np.ndarray, norms: np.ndarray) -> dict[str, np.ndarray]:
+    """``logits`` (V,): the model's own, of the position on screen; ``norms`` (n_layers, T): for the small
+    grid."""
     return {"logits": logits, "shades": shades(norms)}

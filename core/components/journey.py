@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from core.components.base import mount
+from core.components.base import Message, mount
+from core.components.lines import Line
 from core.components.small_grid import shades
 from core.lessons.journey import PassTime
 
@@ -37,11 +38,13 @@ def journey_header(
     angles: np.ndarray,
     blocks: str,
     pages: Sequence[str],
+    check: str,
 ) -> dict[str, Any]:
     """The part of the message beside the Generate component's header.
 
     ``place`` is (position, layer, head); ``predictions`` has one entry per position, None where none was
-    worked out; ``blocks`` is "ffn" or "moe"; ``pages`` names the pages that stations may open.
+    worked out; ``blocks`` is "ffn" or "moe"; ``pages`` names the pages that stations may open;
+    ``check`` is the check line.
     """
     return {
         "position": place[0],
@@ -60,11 +63,11 @@ def journey_header(
         "angles": [round(float(angle), 5) for angle in angles],
         "blocks": blocks,
         "pages": list(pages),
+        "check": check,
     }
 
 
-def journey(
-    message: Mapping[str, Any],
+def journey_arrays(
     *,
     logits: np.ndarray,
     sizes: np.ndarray,
@@ -72,14 +75,13 @@ def journey(
     final: np.ndarray,
     weights: np.ndarray,
     lens: LensData,
-    on: Mapping[str, Callable[[Any], None]],
-) -> Any:
-    """Show the page's component.
+) -> dict[str, np.ndarray]:
+    """The message's arrays.
 
     ``logits`` (V,) of the position on screen; ``sizes`` (L, T) of each block's output; ``embeddings`` (T, b)
     and ``final`` (b,): condensed vectors; ``weights`` (T,): what the chosen cell takes in the chosen head.
     """
-    arrays = {
+    return {
         "logits": logits,
         "shades": shades(sizes),
         "sizes": sizes.astype(np.float32),
@@ -88,7 +90,11 @@ def journey(
         "weights": weights,
         **lens.arrays,
     }
-    return mount("journey", key="nt_journey", header=message, arrays=arrays, on=on)
+
+
+def journey(message: Message, on: Mapping[str, Callable[[Any], None]], line: Line) -> Any:
+    """Show the page's component."""
+    return mount("journey", key="nt_journey", header=message[0], arrays=message[1], on=on, line=line)
 
 
 def read_place(payload: Any) -> dict[str, int]:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from core.components import generate as component
+from core.components.base import Message, pack
 from core.components.generate import GenerateEvent, read_event
+from core.components.lines import Line
 from core.decoding.params import SamplingParams
 from core.decoding.run import Run
 from core.errors import UserError
@@ -25,18 +27,17 @@ ACT = "act"
 
 def live(page: Page) -> None:
     """What a step changes, drawn alone; the steps themselves are answered on the line."""
-    session, line = page.session, page.session.line(ACT)
+    session = page.session
     with session.lock:
         now = Page(page.name, session, page.model)
         now.run.limit(session.link.tokens)
-        line.answer = _answers(now)
         on = {ACT: on_event(session), "choose": now.choose_cell}
-        component.generate(_message(now), now.run.tip.logits, now.grid_norms(), on, line)
+        component.generate(_message(now), on, stepping_line(now, _message))
         now.sync_link()
 
 
-def _answers(drawn: Page) -> Callable[[Any], bytes | None]:
-    """Answers events on the line as long as the run is the one that was drawn."""
+def stepping_line(drawn: Page, message: Callable[[Page], Message]) -> Line:
+    """The session's line for steps. It answers with ``message`` while the run is the one that was drawn."""
     session, run = drawn.session, drawn.run
     line, handle = session.line(ACT), on_event(session)
 
@@ -47,13 +48,15 @@ def _answers(drawn: Page) -> Callable[[Any], bytes | None]:
             handle(payload)
             now = Page(drawn.name, session, drawn.model)
             address = state.address(session)
-            return component.answer(_message(now), run.tip.logits, now.grid_norms(), line, address)
+            return pack(*message(now), line, address)
 
-    return answer
+    line.answer = answer
+    return line
 
 
-def _message(page: Page) -> dict[str, Any]:
-    return run_message(page, labels()) | {"grid": page.grid_header()}
+def _message(page: Page) -> Message:
+    header = run_message(page, labels()) | {"grid": page.grid_header()}
+    return header, component.arrays(page.run.tip.logits, page.grid_norms())
 
 
 def run_message(page: Page, words: dict[str, str]) -> dict[str, Any]:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from core.charts.palette import palette
-from core.components.journey import LENSES, LensData, journey, journey_header, read_place
+from core.components.base import Message
+from core.components.journey import (
+    LENSES,
+    LensData,
+    journey,
+    journey_arrays,
+    journey_header,
+    read_place,
+)
 from core.lessons import journey as lesson
 from core.lessons import lens
 from core.lessons.generate import name_of
@@ -21,8 +30,7 @@ from core.ui.text import load
 
 DEFAULT_LENS = "size"
 LENS_BUDGET_S = 0.5
-_LENS = "nt_journey_lens"
-_WORK = "nt_journey_work"
+VIEW = "nt_journey_view"
 LOGIT_TOLERANCE = 1e-3
 
 
@@ -31,29 +39,62 @@ def labels() -> dict[str, str]:
     return generate.labels() | load("journey").labels
 
 
-def grid_view(page: Page) -> None:
-    """The grid with its bars and stations: all of a step's numbers in one message."""
+@dataclass
+class View:
+    """What this learner looks through: the lens, and whether cells of it may be worked out now."""
+
+    lens: str = DEFAULT_LENS
+    work: bool = False
+
+    def take(self, payload: Any) -> None:
+        """Another lens, as the browser asks for it."""
+        if payload in LENSES:
+            self.lens, self.work = payload, payload == "say"
+
+    def go_on(self, _payload: Any) -> None:
+        """More cells of the lens."""
+        self.work = True
+
+
+def view() -> View:
+    """This learner's view, made at the first call."""
+    found = st.session_state.get(VIEW)
+    if not isinstance(found, View):
+        found = st.session_state[VIEW] = View()
+    return found
+
+
+def live(page: Page) -> None:
+    """The grid with its bars and stations: all of a step's numbers in one message, steps answered on the
+    line."""
     moving.go_where_asked()  # a fragment runs without the shell
-    run, model, trace = page.run, page.model, page.trace
-    run.limit(page.session.link.tokens)
-    shown = _lens_data(page)
-    message = generate.run_message(page, labels())
-    at = page.selection
-    journey(
-        message | {"journey": _journey_header(page, shown)},
+    session, seen = page.session, view()
+    with session.lock:
+        now = Page(page.name, session, page.model)
+        now.run.limit(session.link.tokens)
+        on = {
+            generate.ACT: generate.on_event(session),
+            "lens": seen.take,
+            "choose": lambda payload: session.select(**_inside(now, payload)),
+            "more": seen.go_on,
+            "open": lambda payload: _ask_for(now, payload),
+        }
+        line = generate.stepping_line(now, lambda page: _message(page, seen))
+        journey(_message(now, seen), on, line)
+        now.sync_link()
+
+
+def _message(page: Page, seen: View) -> Message:
+    run, model, trace, at = page.run, page.model, page.trace, page.selection
+    shown = _lens_data(page, seen)
+    header = generate.run_message(page, labels()) | {"journey": _journey_header(page, shown)}
+    return header, journey_arrays(
         logits=run.tip.logits,
-        sizes=trace.residual_norms()[1:],
+        sizes=page.grid_norms(),
         embeddings=lesson.condensed(model.embedding_rows(trace.token_ids)),
         final=lesson.condensed(trace.final_norm()[-1:])[0],
         weights=lesson.attention_row(trace, at.layer, at.head, at.position),
         lens=shown,
-        on={
-            "act": generate.on_event(page.session),
-            "lens": _take_lens,
-            "choose": lambda payload: page.session.select(**_inside(page, payload)),
-            "more": lambda _payload: st.session_state.update({_WORK: True}),
-            "open": lambda payload: _ask_for(page, payload),
-        },
     )
 
 
@@ -61,7 +102,7 @@ def handout_button(page: Page) -> None:
     """The journey so far as one file to keep, written when it is asked for."""
     st.download_button(
         page.label("handout"),
-        data=lambda: handout_text(page),
+        data=lambda: handout_text(Page(page.name, page.session, page.model)),
         file_name="next-token-journey.html",
         mime="text/html",
         on_click="ignore",
@@ -76,11 +117,6 @@ def handout_text(page: Page) -> str:
     title = getattr(page.model.spec, "title", None) or page.model.name
     facts = collect(page.model, page.run, page.session.params, (at.layer, at.head, at.position), title)
     return handout(facts, load("journey").labels, palette("light").css_variables())
-
-
-def check_line(page: Page) -> None:
-    """The grid's last row against the logits that the run was made with."""
-    page.check("check_end", lens.end_error(page.trace), LOGIT_TOLERANCE)
 
 
 def _journey_header(page: Page, shown: LensData) -> dict[str, Any]:
@@ -103,15 +139,15 @@ def _journey_header(page: Page, shown: LensData) -> dict[str, Any]:
         angles=lesson.dials(model, at.position),
         blocks="moe" if moe else "ffn",
         pages=[info.path for info in available_pages()],
+        check=page.check_text("check_end", lens.end_error(trace), LOGIT_TOLERANCE),
     )
 
 
-def _lens_data(page: Page) -> LensData:
+def _lens_data(page: Page, seen: View) -> LensData:
     """What the chosen lens shows, worked out for that lens alone."""
-    name = st.session_state.get(_LENS, DEFAULT_LENS)
-    trace = page.trace
+    name, trace = seen.lens, page.trace
     if name == "say":
-        return _said(page)
+        return _said(page, seen)
     if name == "expert":
         found = lesson.experts(trace)
         if found is None:
@@ -121,11 +157,11 @@ def _lens_data(page: Page) -> LensData:
     return LensData(name)
 
 
-def _said(page: Page) -> LensData:
+def _said(page: Page, seen: View) -> LensData:
     """What each layer would say, filled in as the browser asks for more."""
     trace, n_layers = page.trace, page.model.shape.n_layers
     wanted = lens.plan(n_layers, trace.n_positions, page.selection.position)
-    budget = LENS_BUDGET_S if st.session_state.pop(_WORK, False) else 0.0
+    budget, seen.work = LENS_BUDGET_S if seen.work else 0.0, False
     grid = lens.grid(trace, wanted, budget)
     ids, chances = grid.ids[:, :, 0], grid.probabilities[:, :, 0]
     known = [int(token) for token in np.unique(ids) if token >= 0]
@@ -140,12 +176,6 @@ def _said(page: Page) -> LensData:
             "complete": grid.complete,
         },
     )
-
-
-def _take_lens(payload: Any) -> None:
-    if payload in LENSES:
-        st.session_state[_LENS] = payload
-        st.session_state[_WORK] = payload == "say"
 
 
 def _inside(page: Page, payload: Any) -> dict[str, int]:

@@ -209,11 +209,16 @@ class Page:
         """The check line: what was recomputed (a label of this page), the largest error, and whether it may
         pass."""
         passed = bool(error <= tolerance)
-        key = "check_passed" if passed else "check_failed"
-        error_text, allowed = number(error, 2) if error else "0", number(tolerance, 2) if tolerance else "0"
+        icon = "check_circle" if passed else "error"
         with st.container(key=f"nt_check_{label}"):
-            st.caption(text.label("shell", key, what=self.label(label), error=error_text, allowed=allowed))
+            st.caption(f":material/{icon}: {self.check_text(label, error, tolerance)}")
         return passed
+
+    def check_text(self, label: str, error: float, tolerance: float) -> str:
+        """The words of the check line."""
+        key = "check_passed" if error <= tolerance else "check_failed"
+        error_text, allowed = number(error, 2) if error else "0", number(tolerance, 2) if tolerance else "0"
+        return text.label("shell", key, what=self.label(label), error=error_text, allowed=allowed)
 
     def figure(
         self,

@@ -9,13 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.ui import journey, pages, state
+from core.ui.journey import VIEW, View
 from tests.app.opening import shell, tiny_model
+from tests.unit.test_wire import unpack
 
 
 def opened(monkeypatch: pytest.MonkeyPatch, family: str = "llama", lens: str = "", **query: str) -> AppTest:
     app = shell(monkeypatch, tiny_model(family), query)
     if lens:
-        app.session_state["nt_journey_lens"] = lens
+        app.session_state[VIEW] = View(lens)
     return app.run()
 
 
@@ -23,19 +25,20 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What each drawing of the page sends to the browser."""
     sent: list[dict[str, Any]] = []
 
-    def note(message: Any, **arrays: Any) -> None:
-        sent.append({"message": message, **arrays})
+    def note(message: Any, on: Any, line: Any) -> None:
+        sent.append({"message": message[0], "on": on, "line": line, **message[1]})
 
     monkeypatch.setattr(journey, "journey", note)
     return sent
 
 
 def test_it_is_the_home_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = watched(monkeypatch)
     app = opened(monkeypatch)
+    assert "largest difference" in sent[-1]["message"]["journey"]["check"]
     assert pages.home_page().name == "journey"
     assert not app.exception
     assert app.title[0].value == "Journey"
-    assert any("check_circle" in line.value for line in app.caption)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "gemma3_text", "mixtral"])
@@ -66,20 +69,33 @@ def test_the_lens_computes_only_when_the_browser_asks(monkeypatch: pytest.Monkey
     app = opened(monkeypatch, lens="say")
     assert not sent[-1]["message"]["journey"]["lens"]["complete"]
     sent[-1]["on"]["more"](1)
-    app.session_state["nt_journey_work"] = True
     app.run()
     assert sent[-1]["message"]["journey"]["lens"]["complete"]
     assert not app.exception
 
 
+def test_a_step_is_answered_on_the_line_with_the_whole_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = watched(monkeypatch)
+    app = opened(monkeypatch)
+    settings = app.session_state["nt_session"].params.to_json()
+    reply = sent[-1]["line"].answer({"kind": "next", "number": 7, "params": settings})
+    head, _ = unpack(reply)
+    assert head["header"]["state"]["step"] == 1 and head["header"]["answered"] == 7
+    assert head["address"]["query"]["step"] == "1"
+    assert {entry["name"] for entry in head["arrays"]} >= {"logits", "shades", "embeddings", "weights"}
+    assert sent[-1]["line"].answer("nonsense") is None
+    app.query_params["step"] = "1"  # as the browser writes it
+    app.run()
+    assert sent[-1]["message"]["state"]["step"] == 1, "the script draws the same run"
+
+
 def test_a_lens_and_a_page_from_the_browser_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: dict[str, Any] = {}
-    monkeypatch.setattr(journey.st, "session_state", kept)
+    seen = View()
     for payload in ("nonsense", None, 3, ["say"]):
-        journey._take_lens(payload)
-    assert not kept
-    journey._take_lens("say")
-    assert kept["nt_journey_lens"] == "say"
+        seen.take(payload)
+    assert seen == View()
+    seen.take("say")
+    assert seen == View("say", work=True)
 
 
 def test_a_page_just_entered_keeps_the_choices_when_its_first_run_is_cut_short(
