@@ -177,7 +177,7 @@ function dots(ctx, gap, ink) {
 function words(element, m, layout) {
   const { labels, tokens, prompt_length: given } = m.header
   const [given_, made, where] = /** @type {HTMLElement[]} */ ([...element.querySelectorAll(".nt-small-grid-line span")])
-  given_.textContent = fill(labels.given, { count: given, limit: m.header.limit })
+  given_.textContent = fill(labels.given, { count: given.toLocaleString("en-US"), limit: m.header.limit })
   made.textContent = tokens.length > given ? fill(labels.made, { count: tokens.length - given }) : ""
   const folded = layout.hidden ? ` ${fill(labels.folded, { count: layout.hidden })}` : ""
   where.textContent = place(m, m.layer, m.position) + folded

@@ -152,6 +152,7 @@ function axis(ctx, header, palette, left, scale, height) {
 }
 
 /**
+ * The tokens' names beside their rows. Where rows are too low for each to have one, a name says its position.
  * @param {CanvasRenderingContext2D} ctx
  * @param {any} header
  * @param {any} palette
@@ -162,7 +163,7 @@ function axis(ctx, header, palette, left, scale, height) {
 function names(ctx, header, palette, left, heights, chosen) {
   ctx.textBaseline = "middle"
   ctx.textAlign = "right"
-  let free = -Infinity
+  let [free, named] = [-Infinity, -1]
   const { tokens, prompt, passes } = header
   const fit = Math.floor((left - 14) / LETTER)
   for (let position = 0; position < tokens.length; position++) {
@@ -174,7 +175,11 @@ function names(ctx, header, palette, left, heights, chosen) {
     monospaced(ctx, 12, lit ? 600 : 400)
     ctx.fillStyle = lit ? palette.ink : palette.muted
     const signs = [...marked(tokens[position])]
-    ctx.fillText(signs.length > fit ? `${signs.slice(0, fit - 1).join("")}…` : signs.join(""), left - 8, y, left - 12)
+    const place = position === named + 1 ? "" : ` (${position})`
+    const room = fit - place.length
+    const name = signs.length > room ? `${signs.slice(0, room - 1).join("")}…` : signs.join("")
+    ctx.fillText(name + place, left - 8, y, left - 12)
+    named = position
   }
 }
 
