@@ -1,6 +1,6 @@
 // @ts-check
 /** The tour's bar: which stop this is, its question, and back, next, leave. */
-import { h, part, set } from "./lib/dom.js"
+import { h, memory, part, set } from "./lib/dom.js"
 import { offer } from "./lib/keys.js"
 import { arrive, leave } from "./lib/leaving.js"
 import { renderQuestion } from "./lib/question.js"
@@ -13,10 +13,12 @@ const MOST_CHOICES = 9
  * @param {HTMLElement} element
  * @param {any} header counter, title, first, last, asked, waiting, labels
  * @param {any} _arrays
- * @param {import("./lib/loader.js").Emit} emit `answer` with {id, given}; `go` with next, back, leave or stop
+ * @param {import("./lib/loader.js").Emit} emit `answer` with {id, given}; `go` with {to: next, back, leave or stop, and
+ *   the answer}: one that is followed at once by a move would else be lost on its way
  */
 export function render(element, header, _arrays, emit) {
   const { labels, asked } = header
+  const m = memory(element, () => ({ answer: /** @type {any} */ (null) }))
   const bar = part(element, "bar", () => h("section", { class: "nt-tour" }))
   set(bar, { "aria-label": labels.bar })
   const head = part(bar, "head", () => h("div", { class: "head" }))
@@ -32,7 +34,7 @@ export function render(element, header, _arrays, emit) {
     sign.hidden = !key
     button.classList.toggle("primary", name === "next" || name === "stop")
     const go = () => {
-      emit("go", name)
+      emit("go", { to: name, answer: m.answer })
       if (name !== "leave") leave()
     }
     set(button, { hidden, onclick: go })
@@ -43,7 +45,7 @@ export function render(element, header, _arrays, emit) {
   note.hidden = !note.textContent
   const room = part(bar, "room", () => h("div"))
   room.hidden = !asked
-  if (asked) renderQuestion(room, asked, (given) => emit("answer", { id: asked.id, given }))
+  if (asked) renderQuestion(room, asked, (given) => emit("answer", (m.answer = { id: asked.id, given })))
   for (let i = 0; i < MOST_CHOICES; i++) offer(`choice-${i + 1}`, asked?.choices[i] === undefined ? null : () => choose(room, i))
 }
 

@@ -45,5 +45,7 @@ def tour_bar(
 
 
 def read_move(payload: Any) -> str | None:
-    """Where the learner wants to go: one of MOVES, or None for anything else."""
-    return payload if isinstance(payload, str) and payload in MOVES else None
+    """Where the learner wants to go: one of MOVES, or None for anything else. ``read_answer`` reads the
+    ``answer`` that comes along."""
+    to = payload.get("to") if isinstance(payload, Mapping) else None
+    return to if isinstance(to, str) and to in MOVES else None

@@ -100,6 +100,12 @@ def _draw(session: Session, stop: Stop, asked: Question | None, waiting: str) ->
         if asked is not None:
             predict.take(asked, TOPIC, payload)
 
+    def go(payload: Any) -> None:
+        move = read_move(payload)
+        if move is not None:
+            answer(payload.get("answer"))  # on its own it may be overtaken by the move
+            _go(session, found, stop, move)
+
     shown = Bar(
         counter=label(PAGE, "counter", number=number, count=len(found)),
         title=title(stop),
@@ -114,7 +120,7 @@ def _draw(session: Session, stop: Stop, asked: Question | None, waiting: str) ->
         labels=load(PAGE).labels,
         words=predict.words(),
         on_answer=answer,
-        on_go=lambda payload: _go(session, found, stop, read_move(payload)),
+        on_go=go,
     )
 
 
@@ -132,9 +138,9 @@ def _ask(session: Session, stop: Stop, model: Any, place: Selection) -> None:
         st.session_state[_ASKED] = (about, question(stop.id, scene))
 
 
-def _go(session: Session, found: tuple[Stop, ...], stop: Stop, move: str | None) -> None:
+def _go(session: Session, found: tuple[Stop, ...], stop: Stop, move: str) -> None:
     plan = session.link.plan
-    at = found.index(stop) + {"next": 1, "back": -1}.get(move or "", 0) if stop in found else 0
+    at = found.index(stop) + {"next": 1, "back": -1}.get(move, 0) if stop in found else 0
     if move == "leave" or at >= len(found):
         session.link = replace(session.link, tour="", plan=WHOLE)
     if at >= len(found):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from core.components.tour_bar import read_move
 from core.decoding.run import Run, StopRules
 from core.decoding.sampling import SamplingParams
 from core.engine.model import LoadedModel
@@ -78,7 +80,7 @@ def test_a_selection_keeps_to_its_minutes(plan: str) -> None:
 
 def test_a_longer_selection_holds_the_shorter_one() -> None:
     sizes = [{stop.id for stop in tour.stops(plan, PAGES)} for plan in PLANS]
-    assert all(short < long or short == long for short, long in zip(sizes, sizes[1:], strict=False))
+    assert all(short < long or short == long for short, long in pairwise(sizes))
     assert sizes[-1] == set(STOPS)
 
 
@@ -105,6 +107,11 @@ def test_an_unknown_stop_or_selection_is_refused() -> None:
     link, refused = parse({"tour": "nowhere", "plan": "20", "present": "yes"})
     assert (link.tour, link.plan, link.present) == ("", WHOLE, False)
     assert set(refused) == {"tour", "plan", "present"}
+
+
+def test_only_known_moves_are_read() -> None:
+    assert read_move({"to": "next", "answer": None}) == "next"
+    assert [read_move(bad) for bad in (None, "next", {}, {"to": "home"}, {"to": ["next"]})] == [None] * 5
 
 
 # -- the answers ---------------------------------------------------------------------------------------
