@@ -84,3 +84,15 @@ def test_presenting_goes_by_keys_alone(view: View) -> None:
     page.keyboard.press("Escape")
     expect(sidebar).to_be_visible()
     page.wait_for_url(lambda url: "present=" not in url)
+
+
+def test_a_chart_fills_the_screen_and_comes_back(view: View) -> None:
+    page = view.open("embeddings")
+    chart = page.locator(".st-key-nt_figure_embeddings-map .js-plotly-plot")
+    before = chart.bounding_box()
+    page.locator(".st-key-nt_figure_embeddings-map").get_by_role("button", name="Full screen").click()
+    height = "() => document.querySelector('[class*=st-key-nt_figure_] .js-plotly-plot').clientHeight"
+    page.wait_for_function(f"({height})() > 700")
+    page.evaluate("document.exitFullscreen()")
+    assert before is not None
+    page.wait_for_function(f"({height})() === {round(before['height'])}")
