@@ -97,11 +97,11 @@ export class Generate {
    * @param {number} [value]
    */
   send(kind, value = 0) {
-    if (this.waiting || !this.params) return false
+    if (this.waiting || !this.params || !this.header) return false
     this.waiting = ++this.number
     this.waitingFor = kind
     this.lost = window.setTimeout(() => this.paintWith(() => this.settle()), LOST_AFTER_MS)
-    this.emit("act", { kind, number: this.number, value, params: this.params })
+    this.emit("act", { kind, number: this.number, value, params: this.params, run: this.header.run })
     this.paint(false)
     return true
   }

@@ -24,13 +24,15 @@ class GenerateEvent:
     """What the learner did. ``number`` counts the browser's events, so that it sees which one was answered.
 
     ``value``: the step to jump to, the token id to take, or the position to look at; 0 for the other kinds.
-    ``params``: the settings on the learner's screen at that moment.
+    ``params``: the settings on the learner's screen at that moment. ``run``: the key of the run that stood
+    there; "" means whichever there is.
     """
 
     kind: str
     number: int
     value: int
     params: SamplingParams
+    run: str = ""
 
 
 def read_event(payload: Any) -> GenerateEvent | None:
@@ -46,7 +48,7 @@ def read_event(payload: Any) -> GenerateEvent | None:
         params = SamplingParams.from_json({name: _plain(name, v) for name, v in settings.items()})
     except (TypeError, ValueError, UserError):
         return None
-    return GenerateEvent(str(kind), int(number or 0), int(value), params)
+    return GenerateEvent(str(kind), int(number or 0), int(value), params, str(payload.get("run", "")))
 
 
 def _plain(name: str, value: Any) -> float | int:

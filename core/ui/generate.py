@@ -59,11 +59,16 @@ def _message(page: Page) -> Message:
     return header, component.arrays(page.run.tip.logits, page.grid_norms())
 
 
+def run_key(session: Session) -> str:
+    """What tells one run from another in the browser."""
+    return "\n".join(session.request)
+
+
 def run_message(page: Page, words: dict[str, str]) -> dict[str, Any]:
     """The header of the components that step a run (Generate, the journey)."""
     run, codec, session = page.run, page.model.codec, page.session
     return component.header(
-        run_key="\n".join(session.request),
+        run_key=run_key(session),
         tokens=ribbon(codec, run.prompt_ids + tuple(step.token_id for step in run.steps)),
         prompt_length=len(run.prompt_ids),
         chosen=choices(run.steps, session.params),
@@ -84,19 +89,24 @@ def labels() -> dict[str, str]:
 
 
 def on_event(session: Session) -> Callable[[Any], None]:
-    """The handler of the component's event ``act``; runs before the page is drawn again."""
+    """The handler of the component's event ``act``; runs before the page is drawn again.
+
+    An event that was meant for a run that has given way (another prompt came at the same moment) does
+    nothing.
+    """
 
     def handle(payload: Any) -> None:
         event = read_event(payload)
         with session.lock:
-            if event is None or session.run is None:
+            if event is None:
                 return
-            session.notice = ""
+            session.notice, session.answered = "", event.number
+            if session.run is None or event.run not in ("", run_key(session)):
+                return
             try:
                 apply(session, session.run, event)
             except UserError as error:
                 session.notice = f"{error.what} {error.todo}"
-            session.answered = event.number
 
     return handle
 

@@ -99,18 +99,19 @@ async def serve_asset(request: Request) -> Response:
 async def answer_line(request: Request) -> Response:
     """An event of a component, answered without a run of its page (see ``core.components.lines``).
 
-    404 where there is no such line or it has no answer: the browser then sends the event the usual way.
+    204 where there is no such line (any more) or it has no answer, as when the prompt has just changed: the
+    browser then sends the event the usual way.
     """
     body = await request.body()
     try:
         payload = json.loads(body) if len(body) <= MAX_EVENT_BYTES else None
-    except ValueError:
+    except (ValueError, RecursionError):
         payload = None
     token = str(request.path_params["token"])
     # Threads of their own: learners who wait for the model must not hold up the files that others load.
     message = await asyncio.get_running_loop().run_in_executor(LINES, lines.ask, token, payload)
     if message is None:
-        return PlainTextResponse("No answer here", status_code=404)
+        return Response(status_code=204)
     return Response(message, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
 

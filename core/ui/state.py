@@ -4,6 +4,7 @@ URL."""
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
@@ -18,6 +19,9 @@ from core.ui import links
 from core.ui.links import Link
 
 _KEY = "nt_session"
+ON_ITS_WAY_S = 0.25
+"""So long after an answer on a line, the address before it is one that the browser sent before it had the
+answer; nobody steps back in the browser so soon."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,10 @@ class Session:
     ``trained``: names of the models that this learner trained from zero, the newest last.
     ``kept_tree``: what was computed for the present request by a run that was dropped. ``written``: what the
     address said when it was last read or written; ``known``: what the state would have said then.
-    ``answered``: the number of the stepper's last event that was carried out; ``notice``: what of it could
-    not be done. ``lock``: held while the run is moved or drawn, because an answer on one of ``lines`` comes
-    beside the page's script.
+    ``replaced``: what the address said before the last answer on a line, and when that was given (monotonic
+    seconds). ``answered``: the number of the stepper's last event that was carried out; ``notice``: what of
+    it could not be done. ``lock``: held while the run or the link is changed or drawn, because an answer on
+    one of ``lines`` comes beside the page's script.
     """
 
     link: Link = field(default_factory=Link)
@@ -54,6 +59,7 @@ class Session:
     page: str | None = None
     written: dict[str, str] | None = None
     known: dict[str, str] | None = None
+    replaced: tuple[dict[str, str], float] | None = None
     answered: int = 0
     notice: str = ""
     lines: dict[str, Line] = field(default_factory=dict)
@@ -72,25 +78,26 @@ class Session:
 
     def set_params(self, params: SamplingParams) -> None:
         """Take other sampling settings; the run so far stays as it is."""
-        self.link = self.link.with_params(params)
+        with self.lock:
+            self.link = self.link.with_params(params)
 
     def ask(self, **changes: Any) -> None:
-        """A new request (prompt, model, chat, literal): the next page run starts it from its beginning."""
-        self.link = replace(self.link, **changes, step=0, ahead=0, taken=(), position=None)
-        self.refused = ()
-        self.drop_run()
+        """A new request (prompt, model, chat, literal): the next page run starts it from its beginning.
+
+        A step that is on its way beside the page's script ends first.
+        """
+        with self.lock:
+            self.link = replace(self.link, **changes, step=0, ahead=0, taken=(), position=None)
+            self.refused = ()
+            self.drop_run()
 
     def select(
         self, *, layer: int | None = None, head: int | None = None, position: int | None = None
     ) -> None:
         """Choose a place for all pages; what is not named stays."""
-        link = self.link
-        self.link = replace(
-            link,
-            layer=link.layer if layer is None else layer,
-            head=link.head if head is None else head,
-            position=link.position if position is None else position,
-        )
+        chosen = {"layer": layer, "head": head, "position": position}
+        with self.lock:
+            self.link = replace(self.link, **{n: v for n, v in chosen.items() if v is not None})  # type: ignore[arg-type]
 
     def follow_newest(self) -> None:
         """Let the chosen position be the newest column again."""
@@ -104,9 +111,10 @@ class Session:
     def drop_run(self) -> None:
         """Forget the run; the next page run starts it anew from the link, on the same tree where the
         request is the same (so that back and forward in the browser lose no branch)."""
-        same = self.run is not None and self.run_of == self.request
-        self.kept_tree = self.run.tree if self.run is not None and same else None
-        self.run, self.run_of = None, None
+        with self.lock:
+            same = self.run is not None and self.run_of == self.request
+            self.kept_tree = self.run.tree if self.run is not None and same else None
+            self.run, self.run_of = None, None
 
     def line(self, event: str) -> Line:
         """This learner's own line for a component's event, opened at the first call."""
@@ -126,24 +134,37 @@ def begin_run(page: str) -> None:
     link.
 
     A second click that comes before the browser has taken the newest address still carries the one before.
-    Its callback has changed the state already, which back and forward never do, so then the state counts.
+    Its callback has changed the state already, which back and forward never do, so then the state counts. It
+    also counts where a step was answered on a line while this run was on its way.
     """
     current = session()
     query = {name: value for name, value in st.query_params.to_dict().items() if name in links.NAMES}
-    moved = current.page is not None and current.page != page
-    acted = current.known is not None and current.query != current.known
-    current.page = page
-    if current.written is None or (query != current.written and not acted and not (moved and not query)):
-        _adopt(current, query)
-    # Read from here on, even if this run is cut short before it writes: else the next run, still at the bare
-    # address of a page just entered, would take the empty query for news and forget the choices.
-    current.written, current.known = query, current.query
+    with current.lock:
+        moved = current.page is not None and current.page != page
+        acted = current.known is not None and current.query != current.known
+        current.page = page
+        known = query == current.written or acted or _late(current, query) or (moved and not query)
+        if current.written is None or not known:
+            _adopt(current, query)
+        # Read from here on, even if this run is cut short before it writes: else the next run, still at the
+        # bare address of a page just entered, would take the empty query for news and forget the choices.
+        current.written, current.known = query, current.query
+
+
+def _late(current: Session, query: dict[str, str]) -> bool:
+    before, at = current.replaced or (None, 0.0)
+    return query == before and time.monotonic() - at < ON_ITS_WAY_S
 
 
 def write_link() -> None:
     """Make the address reproduce the screen. Called after each page run; a fragment that moves the run calls
     it too."""
     current = session()
+    with current.lock:
+        _write(current)
+
+
+def _write(current: Session) -> None:
     current.link = with_run(current.link, current.run)
     query = links.format_link(current.link)
     others = {name: value for name, value in st.query_params.to_dict().items() if name not in links.NAMES}
@@ -155,6 +176,7 @@ def write_link() -> None:
 def address(current: Session) -> dict[str, Any]:
     """The same for an answer on a line: the browser writes the address itself and will send it from then
     on."""
+    current.replaced = (current.written or {}, time.monotonic())
     current.link = with_run(current.link, current.run)
     current.written = current.known = links.format_link(current.link)
     return {"names": sorted(links.NAMES), "query": current.written}

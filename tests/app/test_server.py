@@ -58,16 +58,17 @@ def test_every_page_address_gets_our_document(client: TestClient) -> None:
         assert "SourceSans" not in reply.text and "favicon.png" not in reply.text
 
 
-def test_a_line_answers_its_event_and_says_not_found_to_everything_else(client: TestClient) -> None:
+def test_a_line_answers_its_event_and_has_nothing_for_everything_else(client: TestClient) -> None:
     line = Line("act")
     line.answer = lambda payload: b"moved" if payload == {"kind": "next"} else None
     reply = client.post(f"/line/{line.token}", json={"kind": "next"})
     assert (reply.status_code, reply.content) == (200, b"moved")
     assert reply.headers["cache-control"] == "no-store"
-    assert client.post(f"/line/{line.token}", json={"kind": "other"}).status_code == 404
-    assert client.post(f"/line/{line.token}", content=b"{" * 10).status_code == 404
-    assert client.post(f"/line/{line.token}", content=b'"' + b"x" * 100_000 + b'"').status_code == 404
-    assert client.post("/line/unknown", json={"kind": "next"}).status_code == 404
+    assert client.post(f"/line/{line.token}", json={"kind": "other"}).status_code == 204
+    assert client.post(f"/line/{line.token}", content=b"{" * 10).status_code == 204
+    assert client.post(f"/line/{line.token}", content=b'"' + b"x" * 100_000 + b'"').status_code == 204
+    assert client.post(f"/line/{line.token}", content=b"[" * 60_000).status_code == 204
+    assert client.post("/line/unknown", json={"kind": "next"}).status_code == 204
     assert client.get(f"/line/{line.token}").status_code == 405
 
 

@@ -12,7 +12,7 @@ from core.components.generate import read_event
 from core.decoding.params import SamplingParams
 from core.decoding.run import Run, StopRules
 from core.lessons.generate import choices, name_of
-from core.ui.generate import apply
+from core.ui.generate import apply, on_event, run_key
 from core.ui.state import Session
 
 SETTINGS = SamplingParams(temperature=1.0, top_p=1.0)
@@ -50,6 +50,18 @@ def test_next_after_back_walks_the_same_tokens_and_keeps_one_taken_by_hand() -> 
     apply(session, run, event("back"))
     apply(session, run, event("next"))
     assert run.token_ids == ids and run.steps[1].forced
+
+
+def test_a_click_on_a_run_that_has_given_way_is_answered_and_does_nothing() -> None:
+    session, run = started()
+    clicked = {"kind": "next", "value": 0, "params": SETTINGS.to_json()}
+    on_event(session)(clicked | {"number": 1, "run": run_key(session)})
+    assert (session.answered, run.cursor) == (1, 1)
+    on_event(session)(clicked | {"number": 2, "run": run_key(session) + " of another prompt"})
+    assert (session.answered, run.cursor) == (2, 1)
+    session.ask(prompt="another")
+    on_event(session)(clicked | {"number": 3, "run": "before"})
+    assert session.answered == 3, "else the browser would wait for it"
 
 
 def test_other_settings_come_with_the_click_and_are_kept() -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import gc
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from core.components import lines
 from core.components.base import pack
@@ -45,3 +50,33 @@ def test_an_answer_names_its_line_and_the_address_to_show() -> None:
     assert head["address"] == address and head["line"]["event"] == "act"
     later, _ = unpack(pack({}, (), session.line("act")))
     assert later["line"]["at"] >= head["line"]["at"] and later["address"] is None
+
+
+def test_an_address_sent_before_the_answer_came_does_not_take_the_step_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: dict[str, str] = {"step": "1", "tokens": "9"}
+    address = SimpleNamespace(to_dict=lambda: dict(sent))
+    monkeypatch.setattr(state, "st", SimpleNamespace(session_state={}, query_params=address))
+    state.begin_run("Generate")
+    session = state.session()
+    session.link = replace(session.link, step=2)  # what an answer on the line does
+    state.address(session)
+    state.begin_run("Generate")
+    assert session.link.step == 2
+    monkeypatch.setattr(state, "ON_ITS_WAY_S", 0.0)  # later the same address is the browser's Back
+    state.address(session)
+    session.replaced = (dict(sent), 0.0)
+    state.begin_run("Generate")
+    assert session.link.step == 1
+
+
+def test_another_prompt_waits_for_the_step_on_its_way() -> None:
+    session = Session()
+    with session.lock:
+        asking = threading.Thread(target=session.ask, kwargs={"prompt": "new"})
+        asking.start()
+        asking.join(0.05)
+        assert session.link.prompt != "new"
+    asking.join()
+    assert session.link.prompt == "new"

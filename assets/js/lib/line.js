@@ -17,7 +17,7 @@ export async function ask(line, payload) {
     const reply = await fetch(new URL(`line/${line.token}`, document.baseURI), {
       method: "POST", body: JSON.stringify(payload), headers: { "Content-Type": "application/json" },
     })
-    return reply.ok ? new Uint8Array(await reply.arrayBuffer()) : null
+    return reply.status === 200 ? new Uint8Array(await reply.arrayBuffer()) : null
   } catch {
     return null // no connection: the usual way says so
   }

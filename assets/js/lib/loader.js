@@ -18,7 +18,7 @@ import { applyTheme } from "./theme.js"
 /** @typedef {(Float32Array|Int32Array|Int16Array|Int8Array|Uint8Array|Uint16Array|Uint32Array) & {shape: number[]}} Tensor */
 /** @typedef {{
  *   element: HTMLElement, component: any, turn: number, module: any, emit: Emit,
- *   line: import("./line.js").Line | null, answer: any, arrays: any }} Mounted */
+ *   line: import("./line.js").Line | null, at: number, answer: any, arrays: any }} Mounted */
 
 const VIEWS = {
   float32: Float32Array, int32: Int32Array, int16: Int16Array, int8: Int8Array,
@@ -96,6 +96,7 @@ function newest(record, message) {
  */
 function draw(record, message) {
   record.line = message.line ?? null
+  record.at = message.line?.at ?? 0
   record.arrays = message.arrays
   record.module.render(record.element, message.header, message.arrays, record.emit)
 }
@@ -112,9 +113,11 @@ async function send(record, event, payload) {
   const reply = line?.event === event ? await ask(line, payload) : null
   if (!record.element.isConnected) return
   if (!reply) return void record.component.setTriggerValue(event, payload)
-  record.answer = decode(reply)
-  draw(record, record.answer)
-  showAddress(record.answer.address)
+  const answer = decode(reply)
+  if (answer.line.at < record.at) return // the page was drawn anew meanwhile, with what came of this event
+  record.answer = answer
+  draw(record, answer)
+  showAddress(answer.address)
 }
 
 /**
@@ -142,7 +145,7 @@ function open(host) {
   host.appendChild(element)
   /** @type {Mounted} */
   const record = {
-    element, component: null, turn: 0, module: null, line: null, answer: null, arrays: [],
+    element, component: null, turn: 0, module: null, line: null, at: 0, answer: null, arrays: [],
     emit: (event, payload = true) => void send(record, event, payload),
   }
   mounted.set(host, record)
