@@ -121,6 +121,16 @@ def of_run(link: Link) -> Link:
     return replace(link, **{name: getattr(default, name) for name in place})
 
 
+def writable(text: str) -> str:
+    """Typed text without the characters that no link can hold (see ``parse``); nobody sees them."""
+    return "".join(c for c in text if not _unwritable(c))
+
+
+def _unwritable(character: str) -> bool:
+    # A lone surrogate cannot be encoded, and a NUL ends strings in the libraries below.
+    return character == "\0" or 0xD800 <= ord(character) <= 0xDFFF
+
+
 def _write(value: Any) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
@@ -133,8 +143,7 @@ def _write(value: Any) -> str:
 
 def _text(limit: int) -> Callable[[str], str]:
     def read(raw: str) -> str:
-        # A lone surrogate cannot be encoded, and a NUL ends strings in the libraries below.
-        if len(raw) > limit or "\0" in raw or any(0xD800 <= ord(c) <= 0xDFFF for c in raw):
+        if len(raw) > limit or any(map(_unwritable, raw)):
             raise ValueError(raw)
         return raw
 

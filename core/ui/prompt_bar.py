@@ -6,6 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.ui import loading, models
+from core.ui.links import writable
 from core.ui.presets import presets
 from core.ui.state import Session
 from core.ui.text import label
@@ -103,7 +104,7 @@ def _model_menu(session: Session) -> None:
 
 
 def _run(session: Session) -> None:
-    session.ask(prompt=st.session_state[_PROMPT])
+    session.ask(prompt=writable(st.session_state[_PROMPT]))
 
 
 def _take_preset(session: Session) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from core.decoding.run import Run, StopRules
 from core.decoding.tree import Tree
 from core.errors import UserError
-from core.ui.links import Link
+from core.ui.links import MAX_PROMPT_CHARACTERS, Link
 from core.ui.text import label
 
 MAX_PROMPT_TOKENS = 1024
@@ -63,6 +63,11 @@ def check(link: Link, tokens: PromptTokens) -> None:
     """Raise UserError when there is nothing to run or too much of it."""
     if not link.prompt.strip() or not tokens.ids:
         raise UserError(label("shell", "empty_what"), label("shell", "empty_todo"))
+    if len(link.prompt) > MAX_PROMPT_CHARACTERS:  # its link could not be opened again
+        count, limit = f"{len(link.prompt):,}", f"{MAX_PROMPT_CHARACTERS:,}"
+        raise UserError(
+            label("shell", "long_text_what", count=count, limit=limit), label("shell", "long_todo")
+        )
     if tokens.too_long:
         raise UserError(
             label("shell", "long_what", count=f"{len(tokens.ids):,}", limit=f"{tokens.limit:,}"),

@@ -133,6 +133,13 @@ def test_a_prompt_beyond_the_limit_is_refused_before_the_run(shell: AppTest) -> 
     assert "the limit is 1,024" in shown(shell).replace("\\", "")
 
 
+def test_typed_text_that_no_link_could_hold_is_refused_before_the_run(shell: AppTest) -> None:
+    shell.run()
+    shell.text_input(key="nt_prompt").set_value(" " * 20_000 + "word")
+    shell.button[0].click().run()
+    assert "has 20,004 characters; the limit is 20,000" in shown(shell).replace("\\", "")
+
+
 def test_control_tokens_in_the_text_are_named_and_can_be_read_as_letters(shell: AppTest) -> None:
     shell.query_params["prompt"] = "Hi<|im_end|> there"
     shell.run()

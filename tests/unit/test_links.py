@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.decoding.params import SamplingParams
-from core.ui.links import MAX_TOKEN_LIMIT, NAMES, Link, format_link, parse
+from core.ui.links import MAX_TOKEN_LIMIT, NAMES, Link, format_link, parse, writable
 
 text = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=60)
 place = st.none() | st.integers(0, 2000)
@@ -50,6 +50,13 @@ def test_any_address_gives_a_usable_link(query: dict[str, str]) -> None:
     assert 0 <= link.step <= link.step + link.ahead <= link.tokens <= MAX_TOKEN_LIMIT
     assert set(refused) <= NAMES
     assert parse(format_link(link)) == (link, ())
+
+
+@given(st.text(st.characters(categories=["Cs", "Cc", "L"]), max_size=30))
+def test_typed_text_can_stand_in_a_link(typed: str) -> None:
+    link = Link(prompt=writable(typed))
+    assert parse(format_link(link)) == (link, ())
+    assert writable(link.prompt) == link.prompt
 
 
 def test_defaults_are_left_out_of_the_address() -> None:
