@@ -115,7 +115,8 @@ def _begin(page: Page, one: Experiment, fact: Fact) -> None:
 def _spread(page: Page, readings: Sequence[Reading]) -> None:
     """The mean over the wordings and how far they are apart, with the numbers above."""
     chances = [reading.probability for reading in readings]
-    page.formula("mean", chances=chances, mean=math.fsum(chances) / len(chances))
+    count = len(chances)
+    page.formula("mean", count=count, chances=chances, mean=math.fsum(chances) / count)
     if min(chances) > 0:
         page.formula("apart", most=max(chances), least=min(chances), ratio=max(chances) / min(chances))
 

@@ -75,7 +75,7 @@ def test_a_sweep_runs_to_its_end_and_is_checked(app: AppTest) -> None:
 
 def test_the_formulas_hold_the_learner_s_own_numbers(app: AppTest) -> None:
     written = " ".join(item.value for item in app.latex)
-    assert "mean" in written and written.count(r",\ ") == 1, "one chance for each of the two wordings"
+    assert "sum" in written and written.count(r",\ ") == 1, "one chance for each of the two wordings"
     assert text.section("knowledge", "formula left").split("<<")[0] not in written
     app.button(key="nt_knowledge_start").click().run()
     assert app.session_state[JOB].wait(60)

@@ -33,7 +33,7 @@ def test_an_experiment_fades_the_answer_and_repeats_the_untouched_model(view: Vi
     check = page.locator(".st-key-nt_check_check")
     expect(check).to_contain_text("repeats the chances above", timeout=TIMEOUT_MS)
     expect(check).not_to_contain_text("more than the allowed")
-    left = page.locator(".katex-display", has_text="suffers")
+    left = page.locator(".katex-display", has_text="left at worst")
     expect(left).to_have_count(1, timeout=TIMEOUT_MS)
     wording = page.locator(".ntk-wording").nth(1)
     wording.focus()
