@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.ui import opening, state, tour
+from core.ui import notices, opening, state, tour
 from core.ui.page import Page
 from core.ui.prompt_bar import prompt_bar
 from core.ui.text import label
@@ -18,6 +18,8 @@ def open_reading(name: str, *, bar: bool = False) -> Page:
     if bar:
         with st.container(key="nt_head", gap="small"):
             prompt_bar(session)
+    if session.refused:
+        notices.quiet_line(session, st)
     st.title(label("shell", f"page_{name}"), anchor=False)
     if tour_place is not None:  # a stop asks about a run, wherever it stands
         model = opening.model_or_stop(session)

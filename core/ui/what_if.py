@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from core.lessons.what_if import LN2, Comparison, LaneToken, Swap
 from core.ui import links, state
 from core.ui.page import Page
 from core.ui.state import Session
-from core.ui.text import load
+from core.ui.text import label, load
 
 _KEY = "nt_what_if_work"
 SWAP, LENGTH = "swap", "length"
@@ -100,6 +101,12 @@ def read_address(current: Work) -> None:
     length = query.get(LENGTH, "")
     current.length = int(length) if length in map(str, LENGTHS) else LENGTHS[0]
     current.more = swap is not None
+    refused = {SWAP: swap is None, LENGTH: length not in map(str, LENGTHS)}
+    current.notice = _refused([name for name in query if refused[name]])
+
+
+def _refused(names: Sequence[str]) -> str:
+    return label("shell", "link_refused", names=", ".join(names)) if names else ""
 
 
 def write_address(current: Work, session: Session) -> None:
@@ -186,6 +193,7 @@ def _pair(page: Page, current: Work) -> tuple[Run, Run] | None:
     size = page.model.shape.vocab_size
     if swap.at > len(run.steps) or max(*swap.a, *swap.b) >= size:
         current.take(None)
+        current.notice = _refused([SWAP])
         return None
     params, before = page.session.params, tuple(r.token_id for r in run.steps[: swap.at])
     made_of: tuple[Any, ...] = (id(run.tree), before, swap, params)

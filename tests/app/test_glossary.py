@@ -29,6 +29,13 @@ def test_the_glossary_opens_without_a_run(monkeypatch: pytest.MonkeyPatch) -> No
     assert app.title[0].value == "Glossary"
 
 
+def test_a_page_without_a_run_names_what_of_the_address_could_not_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = opened(monkeypatch, "glossary", prompt="", temperature="warm")
+    assert any("left at its default: temperature" in item.value for item in app.caption)
+
+
 def test_the_concept_map_opens_without_a_run_and_the_session_remembers_its_pages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -139,9 +139,10 @@ def test_back_in_the_browser_finds_the_comparison_before(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("swap", ["x", "99:5:40", "0:5:400", "1:5"])
-def test_a_swap_that_cannot_be_is_ignored(monkeypatch: pytest.MonkeyPatch, swap: str) -> None:
+def test_a_swap_that_cannot_be_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch, swap: str) -> None:
     app, _ = opened(monkeypatch, step="2", swap=swap)
     assert not app.exception and work_of(app).swap is None and "swap" not in app.query_params
+    assert "left at its default: swap" in work_of(app).notice
 
 
 def test_every_ready_made_experiment_starts(monkeypatch: pytest.MonkeyPatch) -> None:
