@@ -20,6 +20,14 @@ if (new URLSearchParams(location.search).get("present") === "1") document.docume
   }
 }
 
+// On a phone the open menu covers the page: it closes once a page is chosen.
+document.addEventListener("click", (event) => {
+  const chosen = event.target instanceof Element && event.target.closest("[data-testid=stSidebarNavLink]")
+  if (!chosen || !matchMedia("(max-width: 768px)").matches) return
+  const close = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"))
+  setTimeout(() => close?.click())
+})
+
 // The first page needs these as soon as it is drawn; they are fetched while Streamlit itself starts.
 import("./lib/loader.js")
 import("./small_grid.js")
