@@ -101,7 +101,7 @@ test("each setting's slider reads back the value it shows", () => {
 test("numbers are written as people read them", () => {
   assert.deepEqual([0, 0.00001, 0.0004, 0.0312, 0.772, 0.99999, 1].map(percent),
     ["0%", "< 0.01%", "0.04%", "3.1%", "77.2%", "> 99.9%", "100%"])
-  assert.deepEqual([512, 46080, 1536, 5 * 1024 ** 2].map(bytes), ["512 bytes", "45 KB", "1.5 KB", "5 MB"])
+  assert.deepEqual([512, 46080, 230400, 999_600, 5e6].map(bytes), ["512 bytes", "46.1 KB", "230 KB", "1 MB", "5 MB"])
   assert.deepEqual([5.25, 51.6, 1240].map(duration), ["5.3 ms", "52 ms", "1.24 s"])
 })
 

@@ -17,19 +17,18 @@ export function percent(share) {
 }
 
 /**
- * Bytes in units of 1,024.
+ * Bytes in decimal units with three digits, as the pages that are drawn in Python say them.
  * @param {number} count
  */
 export function bytes(count) {
   const units = ["bytes", "KB", "MB", "GB"]
   let value = count
   let unit = 0
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000
     unit += 1
   }
-  const digits = unit === 0 || value >= 100 || Number.isInteger(value) ? 0 : 1
-  return `${value.toFixed(digits)} ${units[unit]}`
+  return `${Number(value.toPrecision(3))} ${units[unit]}`
 }
 
 /**
