@@ -6,8 +6,9 @@ from core.ui.experts_more import closer
 from core.ui.experts_side import beside_dense
 from core.ui.page import Try, open_page
 
-page = open_page("experts")
+page = open_page("experts", grid=False)
 page.intro()
+page.grid()
 found = choices_of(page.trace)
 if found is None:
     dense_notice(page)

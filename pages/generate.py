@@ -6,5 +6,5 @@ from core.ui.generate import live
 from core.ui.page import open_page
 
 page = open_page("generate", grid=False)
-st.fragment(live)(page)
 page.intro()
+st.fragment(live)(page)

@@ -11,6 +11,7 @@ READY = (
     Experiment("try_forget", FRANCE, "text_fact", "last_block", "adamw", 0.003, 8),
 )
 
-page = open_page("gradient_step")
+page = open_page("gradient_step", grid=False)
 page.intro()
+page.grid()
 training_section(page, READY)

@@ -17,8 +17,9 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "try_unsure": {"prompt": "My favourite colour is", "temperature": 1.0, "top_p": 1.0},
 }
 
-page = open_page("sampling")
+page = open_page("sampling", grid=False)
 page.intro()
+page.grid()
 page.try_this([Try(name, USUAL | changes) for name, changes in EXPERIMENTS.items()])
 guess_first(page)
 result = laboratory(page)

@@ -13,8 +13,9 @@ EXPERIMENTS = [
     Try("try_chat", {"prompt": "What is the capital of France?", "chat": True}),
 ]
 
-page = open_page("targets")
+page = open_page("targets", grid=False)
 page.intro()
+page.grid()
 text = text_section(page)
 scored = rows_section(page, text)
 page.try_this(EXPERIMENTS)
