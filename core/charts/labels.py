@@ -33,10 +33,10 @@ def percent(share: float) -> str:
     value = 100 * share
     if value >= 99.95 and share < 1:
         return ">99.9%"
-    if value >= 10:
+    if value >= 1:
         return f"{value:.1f}%"
-    if value >= 0.01:
-        return f"{value:.2g}%" if value < 1 else f"{value:.1f}%"
+    if value >= 1e-4:
+        return f"{value:.2g}%"
     return f"{value:.1e}%".replace("e-0", "e-")
 
 

@@ -211,6 +211,8 @@ def _mono(text: str) -> str:
 
 
 def _percent(share: float) -> str:
+    if share == 0:
+        return "0%"
     return f"{100 * share:.2f}%" if share >= 1e-4 else f"{100 * share:.1e}%"
 
 

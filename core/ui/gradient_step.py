@@ -294,7 +294,7 @@ def _map(page: Page, picture: lesson.Picture, key: str) -> None:
         key,
         page.label(f"{key}_alt"),
         csv=(("row", "part", "value"), rows),
-        height=150 + 15 * len(picture.rows),
+        height=200 + 15 * len(picture.rows),
     )
 
 
