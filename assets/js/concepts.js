@@ -118,7 +118,6 @@ function drawStation(map, m, station, onTake) {
     const seen = isSeen(idea, m.seen)
     const button = part(item, "button", () => h("button", { type: "button", class: "ntcm-idea", "data-idea": idea.number }))
     button.classList.toggle("seen", seen)
-    part(button, "number", () => h("span", { class: "ntcm-number" })).textContent = String(idea.number)
     part(button, "name", () => h("span", { class: "ntcm-name" })).textContent = idea.name
     part(button, "mark", () => h("span", { class: "ntcm-mark", "aria-hidden": "true" })).textContent = seen ? "✓" : ""
     part(button, "seen", () => h("span", { class: "nt-sr" })).textContent = seen ? labels.seen : ""
@@ -172,7 +171,7 @@ function detail(place, element, m, idea) {
   const names = new Map(ideasOf(m).map((other) => [other.number, other.name]))
   const links = (/** @type {number[]} */ numbers) => numbers.map((number) => h("button", {
     type: "button", class: "ntcm-jump", onclick: () => go(element, m, number),
-  }, `${number} ${names.get(number)}`))
+  }, names.get(number) ?? ""))
   const page = idea.page
   const seeIt = page && h("a", {
     class: "nt-button primary", href: page[2],
@@ -184,7 +183,7 @@ function detail(place, element, m, idea) {
   }, fill(labels.open, { page: page[1] }))
   place.replaceChildren(
     h("div", { class: "ntcm-said" },
-      h("h3", {}, `${idea.number} · ${idea.name}`),
+      h("h3", {}, idea.name),
       h("p", {}, idea.sentence),
       h("p", { class: "nt-muted" }, idea.where),
       h("details", {}, h("summary", {}, labels.sources), h("ul", {}, ...idea.sources.map((source) => h("li", {}, source)))),
