@@ -4,7 +4,7 @@
  * are the run's own; the server hears of them when a slider is released.
  */
 import { h, memory, part, set } from "./lib/dom.js"
-import { pipeline } from "./lib/sampling.js"
+import { pipeline, prepare } from "./lib/sampling.js"
 import { text } from "./generate/bars.js"
 import { renderDraw } from "./generate/draw-line.js"
 import { candidateName } from "./generate/sentence.js"
@@ -34,6 +34,8 @@ class Lab {
     /** @type {Header | null} what the parts show that no slider moves */
     this.painted = null
     this.logits = new Float32Array()
+    /** @type {ReturnType<typeof prepare> | undefined} of these logits */
+    this.prepared = undefined
     /** @type {Params | null} */
     this.params = null
     this.sent = "" // the settings that the server has, as text
@@ -57,6 +59,7 @@ class Lab {
   receive(header, logits) {
     this.header = header
     this.logits = logits
+    this.prepared = prepare(logits)
     const context = `${header.run}\n${header.position}\n${header.tokens.slice(0, header.position + 1).map((token) => token[0])}`
     if (context !== this.context) this.known = null
     this.context = context
@@ -114,7 +117,7 @@ class Lab {
     set(root, { "aria-label": labels.title })
     root.classList.toggle("dragging", this.dragging)
     const previous = previousIds(header)
-    const result = pipeline(logits, params, previous)
+    const result = pipeline(logits, params, previous, this.prepared)
     const shown = distribution(header, logits, params, ROWS, result)
     const ids = shown.bars.map((bar) => bar.id)
     const names = shown.bars.map((bar) => candidateName(labels, bar.id, bar.text))

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
-  choose, cumulativeTop, pipeline, REMOVERS, spread, topIds, uniform,
+  choose, cumulativeTop, pipeline, prepare, REMOVERS, spread, topIds, uniform,
 } from "../../assets/js/lib/sampling.js";
 
 const fixture = JSON.parse(readFileSync(new URL("../fixtures/sampling.json", import.meta.url), "utf8"));
@@ -50,6 +50,16 @@ for (const expected of fixture.cases) {
     }
   });
 }
+
+test("what is prepared once serves every setting and is never written to", () => {
+  const logits = someLogits(500, 3);
+  logits[7] = -Infinity;
+  const prepared = prepare(logits);
+  const settings = [{ ...OFF, temperature: 0 }, { ...OFF, top_k: 5, repetition_penalty: 1.3 }, { ...OFF, top_p: 0.5, min_p: 0.1 }, OFF];
+  for (const params of [...settings, ...settings]) {
+    assert.deepEqual(pipeline(logits, params, [1, 2], prepared), pipeline(logits, params, [1, 2]));
+  }
+});
 
 test("every draw falls where the sorted cumulative line says", () => {
   const logits = someLogits(2000, 4).map((value) => Math.round(value * 4) / 4); // many ties

@@ -47,15 +47,26 @@ const GREEDY = 1, TOP_K = 2, TOP_P = 3, MIN_P = 4, IMPOSSIBLE = 5;
 const CLOSE = 1e-9;
 
 /**
+ * What no setting changes, so that a slider need not compute it again. Throws as `pipeline` does.
+ * @param {ArrayLike<number>} logits (V)
+ * @returns {{removedBy: Uint8Array, raw: Stage}}
+ */
+export function prepare(logits) {
+  const removedBy = checked(logits);
+  return { removedBy, raw: { name: "raw", probabilities: softmax(logits, 1), mass: 1, kept: count(removedBy) } };
+}
+
+/**
  * Run every stage. Throws RangeError when the logits hold NaN or +Infinity, or leave no token possible.
  * @param {ArrayLike<number>} logits (V)
  * @param {Params} params
  * @param {Iterable<number>} [previousIds] prompt and generated ids, for the penalty
+ * @param {{removedBy: Uint8Array, raw: Stage}} [prepared] what `prepare` gave for these logits
  * @returns {Pipeline}
  */
-export function pipeline(logits, params, previousIds = []) {
-  const removedBy = checked(logits);
-  const raw = { name: "raw", probabilities: softmax(logits, 1), mass: 1, kept: count(removedBy) };
+export function pipeline(logits, params, previousIds = [], prepared = prepare(logits)) {
+  const { raw } = prepared;
+  const removedBy = prepared.removedBy.slice();
   const [penalisedLogits, penalised] = penalise(logits, raw, params.repetition_penalty, previousIds);
   const tempered = temper(penalisedLogits, penalised, params.temperature, removedBy);
   const afterTopK = topK(penalisedLogits, tempered, params.top_k, removedBy);
