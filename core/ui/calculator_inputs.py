@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.lessons.calculators import MAX_BATCH, MAX_CONTEXT_TOKENS, Workload, from_shape, presets
 from core.lessons.costs import KV_BYTES, WEIGHT_BYTES, CostShape
+from core.ui import state
 from core.ui.page import Page
 
 OWN = "own"
@@ -168,7 +169,7 @@ def _edited(page: Page, choice: Choice) -> Choice:
         return choice
     if problem := contradiction(shape):
         st.warning(page.label(problem))
-        st.stop()
+        state.stop_page()
     renamed = replace(shape, name=f"{shape.name}, {page.label('changed')}")
     return Choice(renamed, choice.max_context, own=False)
 

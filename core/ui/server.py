@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Route
 
 from core.components import lines
 from core.components.versions import ASSETS, SERVED_FOLDERS, asset_version
-from core.ui import loading
+from core.ui import loading, state
 from core.ui.pages import ALL_PAGES
 from core.ui.text import label
 
@@ -130,5 +130,6 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 def on_script_error(error: Exception) -> bool:
     """Log what happened, show a calm notice instead of a traceback."""
     LOG.error("A page failed.", exc_info=error)
+    state.forget_fragments()
     st.error(f"**{label('shell', 'crash_what')}** {label('shell', 'crash_todo')}", icon=":material/healing:")
     return True

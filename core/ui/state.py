@@ -4,12 +4,12 @@ URL."""
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.components.lines import Line
 from core.decoding.params import SamplingParams
@@ -19,9 +19,6 @@ from core.ui import links
 from core.ui.links import Link
 
 _KEY = "nt_session"
-ON_ITS_WAY_S = 0.25
-"""So long after an answer on a line, the address before it is one that the browser sent before it had the
-answer; nobody steps back in the browser so soon."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,10 @@ class Session:
     ``trained``: names of the models that this learner trained from zero, the newest last.
     ``kept_tree``: what was computed for the present request by a run that was dropped. ``written``: what the
     address said when it was last read or written; ``known``: what the state would have said then.
-    ``replaced``: what the address said before the last answer on a line, and when that was given (monotonic
-    seconds). ``answered``: the number of the stepper's last event that was carried out; ``notice``: what of
-    it could not be done. ``lock``: held while the run or the link is changed or drawn, because an answer on
-    one of ``lines`` comes beside the page's script.
+    ``replaced``: what the address said before the last answer on a line. ``answered``: the number of the
+    stepper's last event that was carried out; ``notice``: what of it could not be done. ``lock``: held while
+    the run or the link is changed or drawn, because an answer on one of ``lines`` comes beside the page's
+    script.
     """
 
     link: Link = field(default_factory=Link)
@@ -59,7 +56,7 @@ class Session:
     page: str | None = None
     written: dict[str, str] | None = None
     known: dict[str, str] | None = None
-    replaced: tuple[dict[str, str], float] | None = None
+    replaced: dict[str, str] | None = None
     answered: int = 0
     notice: str = ""
     lines: dict[str, Line] = field(default_factory=dict)
@@ -143,17 +140,20 @@ def begin_run(page: str) -> None:
         moved = current.page is not None and current.page != page
         acted = current.known is not None and current.query != current.known
         current.page = page
-        known = query == current.written or acted or _late(current, query) or (moved and not query)
+        late = not moved and _late(current, query)
+        known = query == current.written or acted or late or (moved and not query)
         if current.written is None or not known:
             _adopt(current, query)
         # Read from here on, even if this run is cut short before it writes: else the next run, still at the
         # bare address of a page just entered, would take the empty query for news and forget the choices.
         current.written, current.known = query, current.query
+        current.replaced = current.replaced if late else None
 
 
 def _late(current: Session, query: dict[str, str]) -> bool:
-    before, at = current.replaced or (None, 0.0)
-    return query == before and time.monotonic() - at < ON_ITS_WAY_S
+    """Whether the browser sent this address before it had the last answer on a line."""
+    ctx = get_script_run_ctx()
+    return query == current.replaced and not (ctx is not None and ctx.is_history_navigation)
 
 
 def write_link() -> None:
@@ -176,7 +176,7 @@ def _write(current: Session) -> None:
 def address(current: Session) -> dict[str, Any]:
     """The same for an answer on a line: the browser writes the address itself and will send it from then
     on."""
-    current.replaced = (current.written or {}, time.monotonic())
+    current.replaced = current.written or {}
     current.link = with_run(current.link, current.run)
     current.written = current.known = links.format_link(current.link)
     return {"names": sorted(links.NAMES), "query": current.written}
@@ -185,7 +185,20 @@ def address(current: Session) -> dict[str, Any]:
 def stop_page() -> NoReturn:
     """End this page run early. Use it instead of ``st.stop``: after that the address cannot be written."""
     write_link()
+    forget_fragments()
     st.stop()
+
+
+def forget_fragments() -> None:
+    """Drop the fragments that this page run, which ends early, did not draw.
+
+    Streamlit keeps those of the run before when a script is stopped or fails, though they have left the
+    screen: an event that is still on its way would draw one at a place that the page no longer has, and that
+    ends the app in the browser.
+    """
+    ctx = get_script_run_ctx()
+    if ctx is not None and not ctx.fragment_ids_this_run:
+        ctx.fragment_storage.clear(new_fragment_ids=ctx.shared.new_fragment_ids.snapshot())
 
 
 def with_run(link: Link, run: Run | None) -> Link:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from streamlit.runtime.fragment import MemoryFragmentStorage
 
 from core.components import lines
 from core.components.base import pack
@@ -64,11 +65,26 @@ def test_an_address_sent_before_the_answer_came_does_not_take_the_step_back(
     state.address(session)
     state.begin_run("Generate")
     assert session.link.step == 2
-    monkeypatch.setattr(state, "ON_ITS_WAY_S", 0.0)  # later the same address is the browser's Back
     state.address(session)
-    session.replaced = (dict(sent), 0.0)
+    session.replaced = dict(sent)
+    back = SimpleNamespace(is_history_navigation=True)  # the browser's Back
+    monkeypatch.setattr(state, "get_script_run_ctx", lambda: back)
     state.begin_run("Generate")
     assert session.link.step == 1
+
+
+def test_a_page_that_ends_early_leaves_no_part_of_the_page_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = MemoryFragmentStorage()
+    for name in ("old", "new"):
+        storage.register(name, lambda: None)
+    drawn = SimpleNamespace(new_fragment_ids=SimpleNamespace(snapshot=lambda: frozenset({"new"})))
+    run = SimpleNamespace(fragment_ids_this_run=["old"], fragment_storage=storage, shared=drawn)
+    monkeypatch.setattr(state, "get_script_run_ctx", lambda: run)
+    state.forget_fragments()
+    assert storage.contains("old"), "a fragment that runs alone leaves the others"
+    run.fragment_ids_this_run = None
+    state.forget_fragments()
+    assert storage.contains("new") and not storage.contains("old")
 
 
 def test_another_prompt_waits_for_the_step_on_its_way() -> None:
