@@ -51,14 +51,17 @@ class Page:
         self.name = name
         self.session = session
         self.model = model
+        self._drawn = session.run
 
     # -- what the page looks at ----------------------------------------------------------------------
 
     @property
     def run(self) -> Run:
-        """The learner's run."""
-        assert self.session.run is not None, "open_page stops before a page without a run"
-        return self.session.run
+        """The learner's run; after another prompt was asked for, until that one is read, the one that was
+        drawn: a click on it may come in that moment."""
+        run = self.session.run or self._drawn
+        assert run is not None, "open_page stops before a page without a run"
+        return run
 
     @cached_property
     def trace(self) -> Any:

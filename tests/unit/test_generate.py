@@ -13,6 +13,7 @@ from core.decoding.params import SamplingParams
 from core.decoding.run import Run, StopRules
 from core.lessons.generate import choices, name_of
 from core.ui.generate import apply, on_event, run_key
+from core.ui.page import Page
 from core.ui.state import Session
 
 SETTINGS = SamplingParams(temperature=1.0, top_p=1.0)
@@ -62,6 +63,15 @@ def test_a_click_on_a_run_that_has_given_way_is_answered_and_does_nothing() -> N
     session.ask(prompt="another")
     on_event(session)(clicked | {"number": 3, "run": "before"})
     assert session.answered == 3, "else the browser would wait for it"
+
+
+def test_a_click_on_a_page_whose_run_has_just_given_way_still_finds_what_was_drawn() -> None:
+    session, run = started()
+    page = Page("sampling", session, None)
+    session.ask(prompt="another")
+    assert session.run is None and page.run is run
+    session.run = run.branch()
+    assert page.run is session.run
 
 
 def test_other_settings_come_with_the_click_and_are_kept() -> None:
