@@ -76,7 +76,8 @@ export class Generate {
     const settings = JSON.stringify(header.params)
     if (!this.params || (settings !== this.sent && !this.dragging)) this.params = { ...header.params }
     this.sent = settings
-    if (header.answered === this.waiting) this.settle()
+    const restarted = old && old.session !== header.session // what was sent to the server before has gone with it
+    if (header.answered === this.waiting || restarted) this.settle()
     if (header.notice) this.playing = false
     const from = stepped ? this.barOf(header.tokens[header.prompt + header.state.step - 1][0]) : null
     this.paint()

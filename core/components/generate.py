@@ -68,11 +68,13 @@ def header(
     answered: int,
     position: int,
     notice: str = "",
+    session: str = "",
 ) -> dict[str, Any]:
     """The message's header: short lists instead of objects, because there is one for each token.
 
     A token is ``[id, text]``, or ``[id, text, flags, part, parts, bytes as hex]`` when it is special (flag 1)
     or a piece of a split character (flag 2); a choice is ``[probability, rank, forced]``.
+    ``session``: another one after a restart of the server, which then answers nothing of before.
     """
     return {
         "run": run_key,
@@ -87,6 +89,7 @@ def header(
         "answered": answered,
         "position": position,
         "notice": notice,
+        "session": session,
     }
 
 

@@ -80,6 +80,7 @@ def run_message(page: Page, words: dict[str, str]) -> dict[str, Any]:
         position=page.selection.position,
         answered=session.answered,
         notice=session.notice,
+        session=session.line(ACT).token[:8],
     )
 
 

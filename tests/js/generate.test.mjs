@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { Generate } from "../../assets/js/generate.js"
 import { bytes, duration, fill, marked, percent } from "../../assets/js/generate/format.js"
 import { shade } from "../../assets/js/generate/ribbon.js"
 import { sentence } from "../../assets/js/generate/sentence.js"
@@ -113,4 +114,16 @@ test("white space and invisible characters are seen, everything else is literal"
 test("shades and scales grow with the probability", () => {
   assert.deepEqual([0, 0.1, 0.5, 0.6, 0.95].map(shade), [0, 1, 2, 3, 4])
   assert.deepEqual([0.05, 0.3, 0.77, 1].map(scaleFor), [0.1, 0.4, 0.8, 1])
+})
+
+test("a step that the server lost in a restart is waited for no longer", () => {
+  const waiting = (session) => {
+    const page = Object.create(Generate.prototype)
+    Object.assign(page, { header: header({ session: "a" }), params: PLAIN, waiting: 7, waitingFor: "next" })
+    Object.assign(page, { paint() {}, playOn() {} })
+    page.receive(header({ session }), LOGITS)
+    return page.waiting
+  }
+  assert.equal(waiting("a"), 7)
+  assert.equal(waiting("b"), 0)
 })

@@ -11,7 +11,7 @@ import { GREEDY_BELOW, REMOVERS, choose, cumulativeTop, pipeline, spread, unifor
  *   kv_step_bytes: number, pass_tokens: number, pass_s: number}} State */
 /** @typedef {{run: string, tokens: any[][], prompt: number, chosen: number[][], state: State,
  *   params: Params, names: {ids: number[], texts: string[]}, layers: number, labels: Record<string, string>,
- *   answered: number, position: number, notice: string}} Header */
+ *   answered: number, position: number, notice: string, session: string}} Header */
 /** @typedef {{id: number, text: string|null, probability: number, model: number, removed: string,
  *   recorded: boolean, drawn: boolean}} Bar */
 /** @typedef {{id: number|null, text: string|null, from: number, to: number}} Segment */
