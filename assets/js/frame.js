@@ -14,7 +14,7 @@ const LIST = [
 const STEPS = { ArrowRight: "nt_step_next", ArrowLeft: "nt_step_back" }
 
 /** @typedef {{present: boolean, emit: (event: string, payload?: any) => void, dialog: HTMLDialogElement | null,
- *   listener: (event: KeyboardEvent) => void}} Memory */
+ *   listener: (event: KeyboardEvent) => void, watch?: MutationObserver}} Memory */
 
 /**
  * @param {HTMLElement} element
@@ -28,6 +28,7 @@ export function render(element, header, _arrays, emit) {
     const made = { present: false, emit, dialog: null, listener: (event) => onKey(event, made) }
     // On the window: a page's own keys, which listen on the document, come first.
     window.addEventListener("keydown", made.listener)
+    made.watch = onReturn(() => made.emit("present", made.present))
     return made
   })
   const { labels } = header
@@ -47,7 +48,25 @@ export function render(element, header, _arrays, emit) {
 
 /** @param {HTMLElement} element */
 export function destroy(element) {
-  window.removeEventListener("keydown", memory(element, () => ({ listener: () => {} })).listener)
+  const { listener, watch } = memory(element, () => ({ listener: () => {}, watch: undefined }))
+  window.removeEventListener("keydown", listener)
+  watch?.disconnect()
+}
+
+/**
+ * After a restart the server knows this page's address, but no part of the page until all of it is drawn again.
+ * @param {() => void} draw
+ */
+function onReturn(draw) {
+  const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"))
+  const connected = () => app?.dataset.testConnectionState === "CONNECTED"
+  let before = true
+  const watch = new MutationObserver(() => {
+    if (connected() && !before) draw()
+    before = connected()
+  })
+  if (app) watch.observe(app, { attributeFilter: ["data-test-connection-state"] })
+  return watch
 }
 
 /** @param {boolean} present */
