@@ -57,7 +57,7 @@ export function destroy(element) {
  * After a restart the server knows this page's address, but no part of the page until all of it is drawn again.
  * @param {() => void} draw
  */
-function onReturn(draw) {
+export function onReturn(draw) {
   const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"))
   const connected = () => app?.dataset.testConnectionState === "CONNECTED"
   let before = true

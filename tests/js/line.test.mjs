@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { onReturn } from "../../assets/js/frame.js"
 import { ask, written } from "../../assets/js/lib/line.js"
 
 const names = ["prompt", "step", "layer"]
@@ -25,4 +26,21 @@ test("a line without an answer or a connection leads back to the usual way", asy
   assert.deepEqual(asked, [["http://host/line/abc", '{"kind":"next"}']])
   globalThis.fetch = async () => { throw new TypeError("offline") }
   assert.equal(await ask({ token: "abc", event: "act", at: 1 }, 1), null)
+})
+
+test("the page is drawn again once the server is back, and only then", () => {
+  const app = { dataset: { testConnectionState: "CONNECTED" } }
+  globalThis.document = { querySelector: () => app }
+  let changed = () => {}
+  globalThis.MutationObserver = class {
+    constructor(seen) { changed = seen }
+    observe() {}
+  }
+  let drawn = 0
+  onReturn(() => drawn++)
+  for (const [state, times] of [["CONNECTED", 0], ["PINGING_SERVER", 0], ["CONNECTED", 1], ["CONNECTED", 1]]) {
+    app.dataset.testConnectionState = state
+    changed()
+    assert.equal(drawn, times)
+  }
 })
