@@ -8,6 +8,7 @@
 if (new URLSearchParams(location.search).get("present") === "1") document.documentElement.dataset.ntPresent = "1"
 
 // A change of page makes a history entry without the link's values, and the page then writes them: one entry, not two.
+// Streamlit leaves the scrolling where it was; another page begins at its top.
 {
   const push = history.pushState.bind(history)
   let fresh = false
@@ -17,6 +18,7 @@ if (new URLSearchParams(location.search).get("present") === "1") document.docume
     if (same && fresh && next.search) history.replaceState(state, unused, url)
     else push(state, unused, url)
     fresh = !same && !next.search
+    if (!same) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0)
   }
 }
 

@@ -41,6 +41,18 @@ def test_a_page_opens_by_its_address_and_follows_the_theme(view: View, path: str
     assert page.evaluate(BACKGROUND) != light
 
 
+@pytest.mark.parametrize("view", [{"size": "phone"}], indirect=True, ids=["phone"])
+def test_on_a_phone_the_menu_gives_way_to_the_chosen_page_which_begins_at_its_top(view: View) -> None:
+    page = view.open("output", **LINK)
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 500)")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_role("link", name="Tokens", exact=True).click()
+    expect(page.locator("h1")).to_have_text("Tokens")
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    view.ready()
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+
+
 def test_a_malformed_link_falls_back_and_says_so(view: View) -> None:
     page = view.open("generate", prompt="Dog bites man", temperature="hot", layer="-3", nonsense="1")
     assert page.get_by_role("heading", level=1).first.is_visible()
