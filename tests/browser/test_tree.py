@@ -31,7 +31,7 @@ def number_in_focus(page: Page) -> int:
     return int(focus.get_attribute("data-number") or -1)
 
 
-# Of 2 + 4 + … + 128 = 254 tokens two are missing: “the capital of France.<|im_end|>” ends the text at depth 6.
+# Of 2 + 4 + … + 128 = 254 tokens two are missing: “the capital of France.<|im_end|>” ends at depth 6.
 @pytest.mark.parametrize(
     ("children", "depth", "count"), [(2, 4, 30), pytest.param(2, 7, 252, marks=pytest.mark.full)]
 )
