@@ -74,6 +74,8 @@ def _start(session: Session, model: Any, tokens: runs.PromptTokens) -> None:
             lambda done: bar.progress(done / steps) if bar is not None else None,
             session.kept_tree,
         )
+    if len(session.run.steps) < steps:  # the model ended its text earlier than the link says
+        session.refused += ("step",)
     session.kept_tree = None
     place.empty()
     session.run_of = session.request

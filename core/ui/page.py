@@ -305,9 +305,11 @@ def open_page(name: str, *, grid: bool = True) -> Page:
     notices.quiet_line(session, quiet)
     st.title(title, anchor=False)
     model = opening.model_or_stop(session)
+    said = session.refused
     opening.run_or_stop(session, model)
     page = Page(name, session, model)
-    if _clamp(page):
+    _clamp(page)
+    if session.refused != said:
         notices.quiet_line(session, quiet)
     if tour_place is not None:
         tour.bar(session, name, model, page.selection, tour_place)
@@ -324,15 +326,14 @@ def _choose(session: Session, cell: Any) -> None:
             session.select(layer=layer, position=position)
 
 
-def _clamp(page: Page) -> bool:
-    """A place that this model or run does not have goes back to the default; true when that happened."""
+def _clamp(page: Page) -> None:
+    """A place that this model or run does not have goes back to the default and is said to be refused."""
     link, shape = page.session.link, page.model.shape
     limits = {"layer": shape.n_layers, "head": shape.n_heads, "position": page.trace.n_positions}
     beyond = [name for name, count in limits.items() if (getattr(link, name) or 0) >= count]
     if beyond:
         page.session.link = replace(link, **dict.fromkeys(beyond))  # type: ignore[arg-type]
         page.session.refused += tuple(beyond)
-    return bool(beyond)
 
 
 def _inside(value: int | None, count: int, default: int) -> int:
