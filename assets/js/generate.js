@@ -181,12 +181,7 @@ export class Generate {
     const said = sentence(header, this.before)
     text(head, "p", "now", "ntg-now", said.title)
     text(head, "p", "now-sub", "ntg-now-sub nt-muted", header.notice || said.sub)
-    const controls = part(root, "controls", () => h("div", { class: "ntg-controls" }))
-    renderStepper(controls, header, {
-      before: this.before, playing: this.playing, busy: this.waiting > 0, speed: this.speed, canNext: this.canNext(),
-    }, this.moves)
-    const busy = text(controls, "p", "busy", "ntg-busy", fill(labels.busy, { count: 1 }))
-    busy.hidden = !["next", "take"].includes(this.waitingFor)
+    this.paintControls(root, header)
     renderRibbon(part(root, "text", () => h("div", { class: "nt-panel" })), header, this.before, {
       jump: (step) => this.jump(step),
       place: (position) => void this.send("place", position),
@@ -194,6 +189,20 @@ export class Generate {
     if (!numbers) return
     renderGuess(part(root, "guess", () => h("div", { class: "ntg-guess" })), header, this.logits, this.guessing, () => this.paint())
     this.paintNumbers(root)
+  }
+
+  /**
+   * The row that steps the run, and what is being waited for.
+   * @param {HTMLElement} root
+   * @param {Header} header
+   */
+  paintControls(root, header) {
+    const controls = part(root, "controls", () => h("div", { class: "ntg-controls" }))
+    renderStepper(controls, header, {
+      before: this.before, playing: this.playing, busy: this.waiting > 0, speed: this.speed, canNext: this.canNext(),
+    }, this.moves)
+    const busy = text(controls, "p", "busy", "ntg-busy", fill(header.labels.busy, { count: 1 }))
+    busy.hidden = !["next", "take"].includes(this.waitingFor)
   }
 
   /**

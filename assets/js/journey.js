@@ -9,7 +9,6 @@ import { renderDraw } from "./generate/draw-line.js"
 import { fill } from "./generate/format.js"
 import { quoted, sentence } from "./generate/sentence.js"
 import { renderSettings } from "./generate/settings.js"
-import { renderStepper } from "./generate/stepper.js"
 import { distribution } from "./generate/view-model.js"
 import { renderGrid } from "./journey/grid.js"
 import { lensOf } from "./journey/lenses.js"
@@ -147,12 +146,7 @@ class Journey extends Generate {
     set(root, { "aria-label": labels.title })
     root.classList.toggle("before", this.before)
     root.classList.toggle("busy", this.waiting > 0)
-    const controls = part(root, "controls", () => h("div", { class: "ntg-controls" }))
-    renderStepper(controls, header, {
-      before: this.before, playing: this.playing, busy: this.waiting > 0, speed: this.speed, canNext: this.canNext(),
-    }, this.moves)
-    const busy = text(controls, "p", "busy", "ntg-busy", fill(labels.busy, { count: 1 }))
-    busy.hidden = !["next", "take"].includes(this.waitingFor)
+    this.paintControls(root, header)
     part(root, "head", () => h("header", { class: "ntg-head ntj-head", "aria-live": "polite" }))
     part(root, "main", () => h("div", { class: "ntj-main" }))
     this.paintMoving()
