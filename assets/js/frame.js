@@ -14,13 +14,13 @@ const LIST = [
 const STEPS = { ArrowRight: "nt_step_next", ArrowLeft: "nt_step_back" }
 
 /** @typedef {{present: boolean, emit: (event: string, payload?: any) => void, dialog: HTMLDialogElement | null,
- *   listener: (event: KeyboardEvent) => void, watch?: MutationObserver}} Memory */
+ *   listener: (event: KeyboardEvent) => void, watch?: MutationObserver, theme?: string}} Memory */
 
 /**
  * @param {HTMLElement} element
  * @param {any} header present, labels
  * @param {any} _arrays
- * @param {import("./lib/loader.js").Emit} emit `present` with true or false; `page` with −1 or 1
+ * @param {import("./lib/loader.js").Emit} emit `present` with true or false; `page` with −1 or 1; `theme`
  */
 export function render(element, header, _arrays, emit) {
   const m = memory(element, () => {
@@ -32,7 +32,9 @@ export function render(element, header, _arrays, emit) {
     return made
   })
   const { labels } = header
-  Object.assign(m, { emit, present: header.present })
+  const theme = element.dataset.ntTheme
+  if (m.theme && m.theme !== theme) emit("theme", theme) // charts that the server draws have its colours
+  Object.assign(m, { emit, present: header.present, theme })
   mark(m.present)
   document.documentElement.toggleAttribute("data-nt-dark", element.dataset.ntTheme === "dark")
   nameFigureRows(labels)

@@ -11,12 +11,15 @@ from core.components.base import EventHandler, mount
 def frame(
     *, present: bool, labels: Mapping[str, str], on_present: EventHandler, on_page: EventHandler
 ) -> Any:
-    """Mount it once a page. ``on_present`` gets whether the page shall be presented, ``on_page`` −1 or 1."""
+    """Mount it once a page. ``on_present`` gets whether the page shall be presented, ``on_page`` −1 or 1.
+
+    Another theme, chosen while the page is open, draws the page again: its charts come from the server.
+    """
     return mount(
         "frame",
         key="nt_frame_keys",
         header={"present": present, "labels": dict(labels)},
-        on={"present": on_present, "page": on_page},
+        on={"present": on_present, "page": on_page, "theme": lambda _theme: None},
     )
 
 

@@ -35,3 +35,17 @@ def test_a_components_figure_is_kept_as_png_svg_and_csv(view: View, tmp_path: Pa
     assert all(source.startswith("data:image/png") for source in sources), "only pictures of canvases"
     table = kept(view, row.get_by_role("button", name="as CSV"), tmp_path).read_text("utf-8-sig")
     assert table.startswith("array,i") and len(table.splitlines()) > 500
+
+
+def test_another_theme_draws_the_servers_charts_anew(view: View) -> None:
+    page = view.open("block", prompt="Dog bites man")
+    background = page.locator(".js-plotly-plot text").first
+    before = background.evaluate("e => getComputedStyle(e).fill")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(_OTHER_INK, arg=before)
+
+
+_OTHER_INK = """old => {
+  const word = document.querySelector(".js-plotly-plot text")
+  return word && getComputedStyle(word).fill !== old
+}"""
