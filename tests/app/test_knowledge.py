@@ -11,6 +11,7 @@ from core.engine.model import LoadedModel
 from core.engine.text import TextCodec
 from core.ui import loading, pages, text
 from tests.app import fakes
+from tests.app.opening import open_page
 from tests.unit import tiny
 
 SHELL = Path(pages.__file__).with_name("shell.py")
@@ -106,3 +107,9 @@ def test_nothing_to_ask_is_said(app: AppTest) -> None:
     app.text_area(key="nt_knowledge_wordings").set_value("  ").run()
     assert not app.exception
     assert "There is nothing to ask yet." in shown(app)
+
+
+def test_a_part_that_this_model_lacks_gives_way_to_one_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page(monkeypatch, "what_if", "mixtral", {"nt_knowledge_part": "neurons"})
+    assert not app.exception
+    assert app.session_state["nt_knowledge_part"] == "layer"
