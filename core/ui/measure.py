@@ -60,7 +60,7 @@ def _panel(page: Page, what: Measurement) -> None:
                 page.label(what.start or f"start_{what.name}"),
                 key=f"nt_measure_start_{what.name}",
                 icon=what.icon,
-                type="primary",
+                type="secondary" if running else "primary",
                 disabled=running,
                 on_click=begin,
                 args=(what, make),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.harness import View, text_of
 
@@ -42,7 +43,7 @@ def test_a_measurement_leaves_the_page_free_and_survives_leaving_it(view: View) 
     if stop.count():  # a fast machine may have finished
         stop.click()
     view.page.get_by_test_id("stProgress").wait_for(state="detached", timeout=60_000)
-    assert view.page.get_by_role("button", name="Measure", exact=True).is_enabled()
+    expect(view.page.get_by_role("button", name="Measure", exact=True)).to_be_enabled()
 
 
 @pytest.mark.parametrize("prompt", ["a", "👩‍👩‍👧‍👦", "a<b<c $5 *x* <img src=x onerror=alert(1)>"])
