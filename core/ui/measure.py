@@ -71,8 +71,8 @@ def _panel(page: Page, what: Measurement) -> None:
             if what.idle is not None:
                 what.idle()
             return
-        every = POLL_S if job.running else None
-        st.fragment(_watch, run_every=every)(page, what, job, job.running)
+        # Asked once: a job that ends while this is drawn must still have the buttons drawn anew.
+        st.fragment(_watch, run_every=POLL_S if running else None)(page, what, job, running)
 
 
 def _watch(page: Page, what: Measurement, job: Job, was_running: bool) -> None:
