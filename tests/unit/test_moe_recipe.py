@@ -10,7 +10,9 @@ import torch
 
 from core.engine.moe_build import build
 from core.engine.moe_recipe import command
+from core.engine.moe_recipe.checkpoint import save_state, save_tensors
 from core.engine.moe_recipe.clustering import assign_balanced, neuron_order
+from core.engine.moe_recipe.corpus import _files
 from core.engine.moe_recipe.dataset import RowOrder, Rows
 from core.engine.moe_recipe.distil import Distiller
 from core.engine.moe_recipe.initial import ffn_inputs, initial_state
@@ -24,7 +26,9 @@ from core.engine.moe_recipe.settings import (
     SamplingSettings,
     SplitSettings,
 )
-from core.engine.moe_recipe.student import SplitState, make_student, split_layers, student_state
+from core.engine.moe_recipe.student import SplitState, make_student, split_layers, student_state, with_rank
+from core.engine.moe_recipe.teacher import TeacherStates
+from core.engine.moe_recipe.train import Task, distil
 from tests.unit import tiny
 
 SETTINGS = RecipeSettings(
@@ -108,14 +112,15 @@ def test_promotion_changes_nothing_but_the_place_of_neurons(start: SplitState, r
 
 
 def _distiller(start: SplitState, rows: Rows, settings: DistilSettings) -> Distiller:
-    return Distiller(tiny.build("llama"), make_student(tiny.build("llama"), start), rows, settings, 5)
+    states = TeacherStates(tiny.build("llama"), len(rows.prose) + len(rows.sampled), rows.prose.shape[1])
+    return Distiller(states, make_student(tiny.build("llama"), start), rows, settings, 5)
 
 
 def test_training_brings_the_student_nearer_to_the_dense_model(
     start: SplitState, rows: Rows, tmp_path: Path
 ) -> None:
     distiller = _distiller(start, rows, replace(SETTINGS.distil, steps=30, warm_up=2))
-    keys, ids = [100, 101], rows.prose[:2]
+    keys, ids = [0, 1], rows.prose[:2]
     before = distiller._losses(keys, ids).kl.item()
     distiller.run(600, tmp_path / "c.pt", lambda _: None)
     assert distiller._losses(keys, ids).kl.item() < 0.9 * before
@@ -137,6 +142,51 @@ def test_a_resumed_training_ends_like_an_uninterrupted_one(
         other = second.state().layers[i]
         assert torch.allclose(layer.router, other.router, atol=1e-6)
         assert torch.allclose(layer.b["d"], other.b["d"], atol=1e-6)
+
+
+def _files_of_a_task(work: Path, rows: Rows, start: SplitState) -> Task:
+    tiny.save(tiny.build("llama"), work / "dense")
+    task = Task(work / "dense", work, SETTINGS, 1e9)
+    save_tensors(vars(rows), task.rows)
+    save_state(start, task.start)
+    return task
+
+
+def test_two_processes_train_what_one_trains(start: SplitState, rows: Rows, tmp_path: Path) -> None:
+    states = []
+    for workers in (1, 2):
+        work = tmp_path / str(workers)
+        work.mkdir()
+        states.append(distil(_files_of_a_task(work, rows, start), workers, str))
+    for i, layer in states[0].layers.items():
+        assert not torch.equal(layer.router, start.layers[i].router)
+        assert torch.allclose(layer.router, states[1].layers[i].router, atol=1e-5)
+        assert torch.allclose(layer.b["d"], states[1].layers[i].b["d"], atol=1e-5)
+
+
+def test_the_teachers_states_are_worked_out_once(rows: Rows, tmp_path: Path) -> None:
+    model, file = tiny.build("llama"), tmp_path / "teacher.states"
+    first = TeacherStates(model, len(rows.prose), rows.prose.shape[1], file).get([3, 5], rows.prose[[3, 5]])
+    assert torch.allclose(first, model.model(rows.prose[[3, 5]]).last_hidden_state, atol=1e-2)
+    later = TeacherStates(model, len(rows.prose), rows.prose.shape[1], file)
+    later.model = None  # a row that is known needs no model
+    assert torch.equal(later.get([5], rows.prose[[5]])[0], first[1])
+
+
+def test_a_higher_rank_changes_nothing_before_training(start: SplitState, rows: Rows) -> None:
+    wider = with_rank(start, 5, 0)
+    assert wider.split.lora_rank == 5
+    with torch.no_grad():
+        logits = [make_student(tiny.build("llama"), s)(rows.prose[:2]).logits for s in (start, wider)]
+    assert torch.allclose(logits[0], logits[1], atol=1e-6)
+
+
+def test_pages_are_read_as_running_text(tmp_path: Path) -> None:
+    page = (
+        "<head><title>no</title></head><nav>no</nav><main><p>One &amp; <b>two</b>.</p><pre>no</pre><p>Three"
+    )
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    assert list(_files(tmp_path)) == ["One & two.\n\nThree"]
 
 
 def test_rows_are_all_seen_once_before_any_is_seen_again() -> None:

@@ -13,22 +13,27 @@ from typing import Any
 
 import torch
 
-from core.engine.moe_recipe.checkpoint import load_state, load_tensors, save_state, save_tensors
+from core.engine.moe_recipe.checkpoint import load_tensors, save_state, save_tensors
 from core.engine.moe_recipe.corpus import prose_documents
 from core.engine.moe_recipe.dataset import Rows, build_rows
-from core.engine.moe_recipe.distil import Distiller
 from core.engine.moe_recipe.evaluate import active_parameters, evaluate, randomise_routers
 from core.engine.moe_recipe.initial import initial_state
 from core.engine.moe_recipe.pack import pack, unpack
 from core.engine.moe_recipe.promote import neuron_energies, promote
 from core.engine.moe_recipe.sampling import sample_text
 from core.engine.moe_recipe.settings import RecipeSettings
-from core.engine.moe_recipe.student import SplitState, make_student, split_layers
+from core.engine.moe_recipe.student import make_student, split_layers, with_rank
+from core.engine.moe_recipe.train import Task, distil, load_dense
 from core.errors import UserError
 
 DEFAULT_MODEL = "smollm2-135m"
 CALIBRATION_ROWS = 32  # per kind of text, for the energies of promotion
 Log = Callable[[str], None]
+
+
+def say(line: str) -> None:
+    """Print at once, also into a file."""
+    print(line, flush=True)
 
 
 class Recipe:
@@ -42,21 +47,17 @@ class Recipe:
         work: Path,
         settings: RecipeSettings,
         prose: list[Path] | None = None,
-        log: Log = print,
+        log: Log = say,
+        workers: int = 1,
     ) -> None:
         self.dense, self.work, self.settings, self.log = dense, work, settings, log
+        self.workers = workers
         self.prose_folders = prose or []
         work.mkdir(parents=True, exist_ok=True)
         from transformers import AutoTokenizer
 
         self.tokenizer: Any = AutoTokenizer.from_pretrained(dense)
-        self.teacher = self.load_dense()
-
-    def load_dense(self) -> Any:
-        """A fresh float32 copy of the dense model."""
-        from transformers import AutoModelForCausalLM
-
-        return AutoModelForCausalLM.from_pretrained(self.dense, dtype=torch.float32).eval()
+        self.teacher = load_dense(dense)
 
     def rows(self, seconds: float) -> Rows:
         """Stage 1: sampled text and prose as rows of tokens."""
@@ -70,42 +71,30 @@ class Recipe:
         save_tensors(vars(rows), file)
         return rows
 
-    def start_state(self, rows: Rows, asset: Path | None, promoted: int) -> SplitState:
-        """Stage 2: split the dense FFNs, or go on from an asset; then move ``promoted`` neurons per
-        expert.
+    def start_state(self, rows: Rows, asset: Path | None, promoted: int) -> None:
+        """Stage 2: split the dense FFNs, or go on from an asset (with corrections of the settings' rank);
+        then move ``promoted`` neurons per expert.
         """
         file = self.work / "start.safetensors"
         if file.exists():
-            return load_state(file)
+            return
         calibration = torch.cat([rows.prose, rows.sampled])
         mixed = torch.randperm(len(calibration), generator=torch.Generator().manual_seed(self.settings.seed))
-        state = (
-            unpack(asset)
-            if asset
-            else initial_state(self.teacher, calibration[mixed], self.settings, self.log)
-        )
+        if asset:
+            state = with_rank(unpack(asset), self.settings.split.lora_rank, self.settings.seed)
+        else:
+            state = initial_state(self.teacher, calibration[mixed], self.settings, self.log)
         if promoted:
-            student = make_student(self.load_dense(), state)
+            student = make_student(load_dense(self.dense), state)
             few = torch.cat([rows.prose[:CALIBRATION_ROWS], rows.sampled[:CALIBRATION_ROWS]])
             state = promote(state, neuron_energies(student, few), promoted)
         save_state(state, file)
-        return state
-
-    def distil(self, rows: Rows, state: SplitState, seconds: float) -> SplitState:
-        """Stage 3: train until the time is used up; goes on from the checkpoint if there is one."""
-        student = make_student(self.load_dense(), state)
-        distiller = Distiller(self.teacher, student, rows, self.settings.distil, self.settings.seed)
-        checkpoint = self.work / "checkpoint.safetensors"
-        if checkpoint.exists():
-            distiller.load(checkpoint)
-        distiller.run(seconds, checkpoint, self.log)
-        return distiller.state()
 
     def score(self, rows: Rows, asset: Path) -> dict[str, Any]:
         """Stage 5: measure the packed asset, with its routers and with random ones."""
         report: dict[str, Any] = {}
         for name in ("own routers", "random routers"):
-            student = make_student(self.load_dense(), unpack(asset))
+            student = make_student(load_dense(self.dense), unpack(asset))
             if name == "random routers":
                 randomise_routers(student, self.settings.seed)
             else:
@@ -124,8 +113,9 @@ class Recipe:
         if not len(rows.sampled) or not len(rows.prose):
             what = "There is too little text to train on."
             raise UserError(what, "Give the recipe more minutes, or a folder of prose with --prose.")
-        state = self.start_state(rows, asset, promoted)
-        state = self.distil(rows, state, minutes * 60 * (1 - self.settings.sampling_share))
+        self.start_state(rows, asset, promoted)
+        seconds = minutes * 60 * (1 - self.settings.sampling_share)
+        state = distil(Task(self.dense, self.work, self.settings, seconds), self.workers, self.log)
         out = self.work / "smollm2-135m-moe.safetensors"
         pack(state, out)
         report = self.score(rows, out)
@@ -144,7 +134,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="go on in a work folder that is not empty")
     parser.add_argument("--dense", type=Path, help="folder of the dense model (else the default model)")
     parser.add_argument(
-        "--prose", type=Path, action="append", default=[], help="folder with more prose (.txt, .md)"
+        "--prose",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder with more prose (text, Markdown or HTML)",
     )
     parser.add_argument(
         "--start-from", type=Path, help="an asset to go on training from, instead of splitting anew"
@@ -152,7 +146,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--promote", type=int, default=0, help="neurons per expert to move to the shared part"
     )
+    parser.add_argument("--rank", type=int, default=24, help="rank of the low-rank corrections")
+    parser.add_argument("--workers", type=int, default=1, help="processes of one thread that train together")
     parser.add_argument("--rate-factor", type=float, default=1.0, help="all learning rates times this")
+    parser.add_argument("--sampled-share", type=float, default=0.625, help="of each step's rows")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--threads", type=int, default=0, help="torch threads; 0 leaves torch's own choice")
     return parser.parse_args(argv)
@@ -176,8 +173,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             what = f"The work folder {args.work} is not empty."
             raise UserError(what, "Add --resume to go on there, or name another folder.")
         settings = RecipeSettings(seed=args.seed)
-        settings = replace(settings, distil=replace(settings.distil, rate_factor=args.rate_factor))
-        recipe = Recipe(args.dense or _dense_folder(), args.work, settings, args.prose)
+        distil = replace(settings.distil, rate_factor=args.rate_factor, sampled_share=args.sampled_share)
+        settings = replace(settings, distil=distil, split=replace(settings.split, lora_rank=args.rank))
+        dense = args.dense or _dense_folder()
+        recipe = Recipe(dense, args.work, settings, args.prose, workers=args.workers)
         file = recipe.run(args.minutes, args.start_from, args.promote)
     except UserError as error:
         print(f"{error.what} {error.todo}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Prose that every machine with this project has: Python's documentation, licence texts, package readmes.
 
-Whoever has more (and the right to use it) names a folder of ``.txt`` and ``.md`` files. Nothing is
+Whoever has more (and the right to use it) names a folder of text or HTML files. Nothing is
 downloaded.
 """
 
@@ -14,6 +14,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ MAX_CHARACTERS = 9_000
 MIN_LETTERS = 0.86  # share of letters, spaces, commas and full stops: below it a text is code or tables
 HELD_OUT_ONE_IN = 10
 EVERYDAY = re.compile(r"\n\s*\n+")
+SPACES = re.compile(r"\s+")
 
 
 def _python_topics() -> Iterator[str]:
@@ -48,13 +50,56 @@ def _package_readmes() -> Iterator[str]:
         yield str(metadata.get_payload() or metadata.get("Description", ""))
 
 
+class _PageText(HTMLParser):
+    """The running text of a page: its ``<main>`` if it has one, without code, scripts and navigation."""
+
+    SKIPPED = frozenset({"script", "style", "nav", "button", "pre", "head"})
+    BLOCKS = frozenset({"p", "h1", "h2", "h3", "h4", "li", "tr", "br", "div"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: dict[bool, list[str]] = {True: [], False: []}  # by whether inside <main>
+        self.main = self.skipped = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.main += tag == "main"
+        self.skipped += tag in self.SKIPPED
+        self._break(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.main -= tag == "main"
+        self.skipped -= tag in self.SKIPPED
+        self._break(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.skipped <= 0:
+            self.parts[self.main > 0].append(SPACES.sub(" ", data))
+
+    def _break(self, tag: str) -> None:
+        if tag in self.BLOCKS:
+            self.parts[self.main > 0].append("\n\n" if tag.startswith(("p", "h")) else "\n")
+
+    def text(self) -> str:
+        """Paragraphs parted by empty lines."""
+        whole = "".join(self.parts[True] or self.parts[False])
+        return EVERYDAY.sub("\n\n", re.sub(r"[ \t]*\n[ \t]*", "\n", whole)).strip()
+
+
+def _page_text(page: str) -> str:
+    parser = _PageText()
+    parser.feed(page)
+    parser.close()
+    return parser.text()
+
+
 def _files(folder: Path) -> Iterator[str]:
     for file in sorted(folder.rglob("*")):
-        if file.is_file() and file.suffix in {".txt", ".md", ".rst", ""}:
+        if file.is_file() and file.suffix in {".txt", ".md", ".rst", ".html", ""}:
             try:
-                yield file.read_text(encoding="utf-8")
+                text = file.read_text(encoding="utf-8")
             except (UnicodeDecodeError, OSError):
                 continue
+            yield _page_text(text) if file.suffix == ".html" else text
 
 
 def _is_prose(text: str) -> bool:

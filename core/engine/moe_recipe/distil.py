@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,14 @@ from core.engine.moe_recipe.student import (
     split_layers,
     student_state,
 )
+from core.engine.moe_recipe.teacher import TeacherStates
+from core.engine.moe_recipe.workers import Group
 
 Log = Callable[[str], None]
 EMA_DECAY = 0.98
 EMA_POWER = 0.7  # how much of an expert's usual energy is divided out of the router's target
 KL_DECAY = 0.95
+BETAS = (0.9, 0.98)  # Adam
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -104,41 +107,29 @@ def _groups(student: Any, settings: DistilSettings) -> tuple[dict[str, list[nn.P
     return groups, rates
 
 
-@dataclass
-class TeacherStates:
-    """The dense model's final hidden states by training row, kept in float16 (d * 2 bytes a token)."""
-
-    model: Any
-    kept: dict[int, torch.Tensor] = field(default_factory=dict)
-    limit: int = 6_000
-
-    @torch.no_grad()
-    def get(self, keys: list[int], ids: torch.Tensor) -> torch.Tensor:
-        """(rows, T, d) float32 for the rows ``ids`` (rows, T), known by ``keys``."""
-        missing = [i for i, key in enumerate(keys) if key not in self.kept]
-        fresh: dict[int, torch.Tensor] = {}
-        if missing:
-            states = self.model.model(ids[missing], use_cache=False).last_hidden_state
-            fresh = {keys[i]: state.half() for i, state in zip(missing, states, strict=True)}
-            if len(self.kept) < self.limit:
-                self.kept.update(fresh)
-        return torch.stack([fresh[k] if k in fresh else self.kept[k] for k in keys]).float()
-
-
 class Distiller:
     """One training run: holds teacher, student, optimiser and the place in the data."""
 
-    def __init__(self, teacher: Any, student: Any, rows: Rows, settings: DistilSettings, seed: int) -> None:
-        self.student, self.settings, self.rows = student, settings, rows
+    def __init__(
+        self,
+        teacher: TeacherStates,
+        student: Any,
+        rows: Rows,
+        settings: DistilSettings,
+        seed: int,
+        group: Group | None = None,
+    ) -> None:
+        self.teacher, self.student, self.settings, self.rows = teacher, student, settings, rows
+        self.group = group or Group()
         self.layers: list[SplitFFN] = list(split_layers(student).values())
-        self.teacher = TeacherStates(teacher)
-        ids = common_tokens(rows, teacher.config.vocab_size, settings.vocabulary)
-        self.head = teacher.lm_head.weight.data[ids].clone()  # (common, d)
+        dense = teacher.model
+        ids = common_tokens(rows, dense.config.vocab_size, settings.vocabulary)
+        self.head = dense.lm_head.weight.data[ids].clone()  # (common, d)
         self.groups, self.rates = _groups(student, settings)
         for parameter in self._parameters():
             parameter.requires_grad_(True)
         groups = [{"params": self.groups[name], "lr": self.rates[name], "name": name} for name in self.groups]
-        self.optimiser = torch.optim.Adam(groups, betas=(0.9, 0.98))
+        self.optimiser = torch.optim.Adam(groups, betas=BETAS)
         self.usual = torch.zeros(len(self.layers), self.layers[0].split.n_experts)
         self.prose_order = RowOrder(len(rows.prose), seed)
         self.sampled_order = RowOrder(len(rows.sampled), seed + 1)
@@ -158,40 +149,55 @@ class Distiller:
         """
         began, before = time.monotonic(), self.progress.seconds
         while True:
-            self.progress.seconds = before + time.monotonic() - began
+            self.progress.seconds = self.group.agree(before + time.monotonic() - began)
             done = max(self.progress.seconds / seconds, self.progress.step / self.settings.steps)
             if done >= 1:
                 break
             losses = self.step(done)
             if self.progress.step % self.settings.checkpoint_every == 0:
                 self.save(file)
-            log(self._line(losses))
+            if self.group.leads:
+                log(self._line(losses))
         self.save(file)
         return self.progress
 
     def step(self, done: float) -> Losses:
-        """One optimiser step over ``rows_per_step`` rows, in micro-batches."""
+        """One optimiser step over ``rows_per_step`` rows, in micro-batches shared out to the processes.
+        Returns this process's last micro-batch.
+        """
         scale = learning_rate_scale(done, self.progress.step, self.settings)
         for group in self.optimiser.param_groups:
             group["lr"] = self.rates[group["name"]] * scale
-        self.optimiser.zero_grad()
+        for parameter in self._parameters():
+            parameter.grad = torch.zeros_like(parameter)
         keys, ids = self._next_rows()
         micro = self.settings.micro_rows
-        parts = range(0, len(keys), micro)
+        starts = range(0, len(keys), micro)
+        energy, kl = torch.zeros_like(self.usual), torch.zeros(1)
         losses = None
-        for start in parts:
+        for start in starts[self.group.rank :: self.group.size]:
             losses = self._losses(keys[start : start + micro], ids[start : start + micro])
-            (losses.total(self.settings) / len(parts)).backward()
-            kl = losses.kl.item()
-            first = self.progress.step == 0 and start == 0
-            self.progress.kl = kl if first else KL_DECAY * self.progress.kl + (1 - KL_DECAY) * kl
+            (losses.total(self.settings) / len(starts)).backward()
+            energy += self._energy() / len(starts)
+            kl += losses.kl.detach() / len(starts)
+        self.group.add_up([*(p.grad for p in self._parameters() if p.grad is not None), energy, kl])
         nn.utils.clip_grad_norm_(self.groups["lora"], self.settings.clip)
         nn.utils.clip_grad_norm_(self.groups["router"], self.settings.clip)
         self.optimiser.step()
-        self.progress.step += 1
-        self.progress.tokens += ids.numel()
+        self._count(ids.numel(), float(kl), energy)
         assert losses is not None
         return losses
+
+    def _count(self, n_tokens: int, kl: float, energy: torch.Tensor) -> None:
+        first, progress = self.progress.step == 0, self.progress
+        progress.kl = kl if first else KL_DECAY * progress.kl + (1 - KL_DECAY) * kl
+        self.usual = energy if first else EMA_DECAY * self.usual + (1 - EMA_DECAY) * energy
+        progress.step += 1
+        progress.tokens += n_tokens
+
+    def _energy(self) -> torch.Tensor:
+        """(n_layers, E) mean energy of each expert in the last micro-batch."""
+        return torch.stack([layer.routed.energy.mean(0) for layer in self.layers if layer.routed is not None])
 
     def _next_rows(self) -> tuple[list[int], torch.Tensor]:
         """Row keys and ids, prose and samples mixed so that every micro-batch has some of both."""
@@ -225,10 +231,8 @@ class Distiller:
         return Losses(kl, hidden, balance / n, router / n, sharpness / n)
 
     def _router_loss(self, number: int, routed: Routed) -> torch.Tensor:
-        mean = routed.energy.mean(0)
-        known = bool(self.usual[number].any())
-        self.usual[number] = EMA_DECAY * self.usual[number] + (1 - EMA_DECAY) * mean if known else mean
-        target = router_target(routed.energy, self.usual[number], self.settings.target_temperature)
+        usual = self.usual[number] if self.progress.step else routed.energy.mean(0)
+        target = router_target(routed.energy, usual, self.settings.target_temperature)
         logits = routed.logits[routed.positions] / self.settings.router_softening
         return -(target * logits.log_softmax(-1)).sum(-1).mean()
 
@@ -246,7 +250,9 @@ class Distiller:
         return student_state(self.student, self.layers[0].split)
 
     def save(self, file: Path) -> None:
-        """Write the checkpoint in one move."""
+        """Write the checkpoint in one move; of several processes the leader does."""
+        if not self.group.leads:
+            return
         tensors = {"usual": self.usual}
         for n, parameter in enumerate(self._parameters()):
             tensors[f"parameter.{n}"] = parameter

@@ -45,7 +45,7 @@ class FitSettings:
 class DistilSettings:
     """Loss weights and learning rates of the distillation."""
 
-    rows_per_step: int = 16
+    rows_per_step: int = 8
     micro_rows: int = 4
     sampled_share: float = 0.625
     steps: int = 1_000_000
@@ -54,7 +54,7 @@ class DistilSettings:
     router_weight: float = 0.1
     target_temperature: float = 0.4
     router_softening: float = 1.7
-    energy_positions: float = 0.25
+    energy_positions: float = 0.0625
     vocabulary: int = 8_192
     lora_rate: float = 2e-3
     scale_rate: float = 3e-3
@@ -62,9 +62,9 @@ class DistilSettings:
     router_rate: float = 0.01  # times the mean |R|
     rate_factor: float = 1.0  # below 1 when going on from a trained asset
     floor: float = 0.03
-    warm_up: int = 10
+    warm_up: int = 20
     clip: float = 1.0
-    checkpoint_every: int = 10
+    checkpoint_every: int = 20
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ frozen. The forward computes the chosen experts alone, so a step costs what the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -50,6 +50,21 @@ def fresh_layer(
     a = {n: torch.randn(rank, inputs[n], generator=generator) / inputs[n] ** 0.5 for n in KINDS}
     b = {n: torch.zeros(outputs[n], rank) for n in KINDS}
     return LayerState(order, router, expert_scale, torch.ones(width), a, b)
+
+
+def with_rank(state: SplitState, rank: int, seed: int) -> SplitState:
+    """The state with corrections of a higher rank: what is added changes nothing before it is trained."""
+    extra = rank - state.split.lora_rank
+    if extra <= 0:
+        return state
+    generator = torch.Generator().manual_seed(seed)
+    layers = {}
+    for i, layer in state.layers.items():
+        fresh = {n: torch.randn(extra, t.shape[1], generator=generator) for n, t in layer.a.items()}
+        a = {n: torch.cat([t, fresh[n] / t.shape[1] ** 0.5]) for n, t in layer.a.items()}
+        b = {n: F.pad(t, (0, extra)) for n, t in layer.b.items()}
+        layers[i] = replace(layer, a=a, b=b)
+    return SplitState(replace(state.split, lora_rank=rank), layers, state.norms)
 
 
 @dataclass
