@@ -26,9 +26,16 @@ from core.engine.moe_recipe.settings import (
     SamplingSettings,
     SplitSettings,
 )
-from core.engine.moe_recipe.student import SplitState, make_student, split_layers, student_state, with_rank
+from core.engine.moe_recipe.student import (
+    SplitState,
+    make_student,
+    sharpened,
+    split_layers,
+    student_state,
+    with_rank,
+)
 from core.engine.moe_recipe.teacher import TeacherStates
-from core.engine.moe_recipe.train import Task, distil
+from core.engine.moe_recipe.train import Task, distil, sample
 from tests.unit import tiny
 
 SETTINGS = RecipeSettings(
@@ -164,6 +171,20 @@ def test_two_processes_train_what_one_trains(start: SplitState, rows: Rows, tmp_
         assert torch.allclose(layer.b["d"], states[1].layers[i].b["d"], atol=1e-5)
 
 
+def test_two_processes_sample_what_one_samples(tmp_path: Path) -> None:
+    found = []
+    for workers in (1, 2):
+        work = tmp_path / str(workers)
+        work.mkdir()
+        dense = work / "dense"
+        tiny.save(tiny.build("llama", max_position_embeddings=512), dense)
+        task = Task(dense, work, SETTINGS, 1e9)
+        found.append(sample(task, workers, str))
+    texts = [{tuple(text) for text in (*samples.train, *samples.held_out)} for samples in found]
+    assert found[1].batches >= found[0].batches > 1  # each of two goes on to its own half of the tokens
+    assert texts[0] <= texts[1]
+
+
 def test_the_teachers_states_are_worked_out_once(rows: Rows, tmp_path: Path) -> None:
     model, file = tiny.build("llama"), tmp_path / "teacher.states"
     first = TeacherStates(model, len(rows.prose), rows.prose.shape[1], file).get([3, 5], rows.prose[[3, 5]])
@@ -179,6 +200,21 @@ def test_a_higher_rank_changes_nothing_before_training(start: SplitState, rows: 
     with torch.no_grad():
         logits = [make_student(tiny.build("llama"), s)(rows.prose[:2]).logits for s in (start, wider)]
     assert torch.allclose(logits[0], logits[1], atol=1e-6)
+
+
+def test_sharper_routers_choose_the_same_experts_with_more_certainty(start: SplitState, rows: Rows) -> None:
+    sharpness, choices = [], []
+    for state in (start, sharpened(start, 1.5)):
+        student = make_student(tiny.build("llama"), state)
+        first = next(iter(split_layers(student).values()))
+        first.energy_share = 1.0
+        with torch.no_grad():
+            student(rows.prose[:2])
+        assert first.routed is not None
+        sharpness.append(float(first.routed.logits.softmax(-1).amax(-1).mean()))
+        choices.append(first.routed.chosen)
+    assert sharpness[1] > sharpness[0]
+    assert torch.equal(choices[0], choices[1])
 
 
 def test_pages_are_read_as_running_text(tmp_path: Path) -> None:

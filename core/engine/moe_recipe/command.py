@@ -20,10 +20,9 @@ from core.engine.moe_recipe.evaluate import active_parameters, evaluate, randomi
 from core.engine.moe_recipe.initial import initial_state
 from core.engine.moe_recipe.pack import pack, unpack
 from core.engine.moe_recipe.promote import neuron_energies, promote
-from core.engine.moe_recipe.sampling import sample_text
-from core.engine.moe_recipe.settings import RecipeSettings
-from core.engine.moe_recipe.student import make_student, split_layers, with_rank
-from core.engine.moe_recipe.train import Task, distil, load_dense
+from core.engine.moe_recipe.settings import DistilSettings, RecipeSettings, SplitSettings
+from core.engine.moe_recipe.student import make_student, sharpened, split_layers, with_rank
+from core.engine.moe_recipe.train import Task, distil, load_dense, sample
 from core.errors import UserError
 
 DEFAULT_MODEL = "smollm2-135m"
@@ -64,9 +63,7 @@ class Recipe:
         file = self.work / "rows.safetensors"
         if file.exists():
             return Rows(**load_tensors(file)[0])
-        texts = self.work / "samples.json"
-        s = self.settings
-        samples = sample_text(self.teacher, self.tokenizer, s.sampling, s.seed, seconds, texts, self.log)
+        samples = sample(Task(self.dense, self.work, self.settings, seconds), self.workers, self.log)
         rows = build_rows(self.tokenizer, prose_documents(self.prose_folders), samples, self.settings)
         save_tensors(vars(rows), file)
         return rows
@@ -107,7 +104,7 @@ class Recipe:
             self.log(f"{name}: {json.dumps(report[name])}")
         return report
 
-    def run(self, minutes: float, asset: Path | None = None, promoted: int = 0) -> Path:
+    def run(self, minutes: float, asset: Path | None = None, promoted: int = 0, sharpen: float = 1.0) -> Path:
         """All stages. Returns the packed asset's path; ``report.json`` lies beside it."""
         rows = self.rows(minutes * 60 * self.settings.sampling_share)
         if not len(rows.sampled) or not len(rows.prose):
@@ -117,7 +114,7 @@ class Recipe:
         seconds = minutes * 60 * (1 - self.settings.sampling_share)
         state = distil(Task(self.dense, self.work, self.settings, seconds), self.workers, self.log)
         out = self.work / "smollm2-135m-moe.safetensors"
-        pack(state, out)
+        pack(sharpened(state, sharpen), out)
         report = self.score(rows, out)
         (self.work / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
         return out
@@ -146,10 +143,15 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--promote", type=int, default=0, help="neurons per expert to move to the shared part"
     )
-    parser.add_argument("--rank", type=int, default=24, help="rank of the low-rank corrections")
-    parser.add_argument("--workers", type=int, default=1, help="processes of one thread that train together")
+    parser.add_argument(
+        "--rank", type=int, default=SplitSettings.lora_rank, help="rank of the low-rank corrections"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes that work together")
     parser.add_argument("--rate-factor", type=float, default=1.0, help="all learning rates times this")
-    parser.add_argument("--sampled-share", type=float, default=0.625, help="of each step's rows")
+    parser.add_argument(
+        "--sampled-share", type=float, default=DistilSettings.sampled_share, help="of each step's rows"
+    )
+    parser.add_argument("--sharpen", type=float, default=1.0, help="all routers times this, at the end")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--threads", type=int, default=0, help="torch threads; 0 leaves torch's own choice")
     return parser.parse_args(argv)
@@ -177,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = replace(settings, distil=distil, split=replace(settings.split, lora_rank=args.rank))
         dense = args.dense or _dense_folder()
         recipe = Recipe(dense, args.work, settings, args.prose, workers=args.workers)
-        file = recipe.run(args.minutes, args.start_from, args.promote)
+        file = recipe.run(args.minutes, args.start_from, args.promote, args.sharpen)
     except UserError as error:
         print(f"{error.what} {error.todo}", file=sys.stderr)
         return 1

@@ -129,27 +129,37 @@ def sample_text(
     seconds: float,
     file: Path,
     log: Log = print,
+    turn: tuple[int, int] = (0, 1),
 ) -> Samples:
     """Sample until ``seconds`` have passed or ``max_tokens`` are there; goes on from ``file`` if it exists.
 
-    Batch b is drawn from seed + b, so that a resumed run samples what an uninterrupted one would have.
+    ``turn`` (i, n): as the i-th of n processes, every n-th batch and an n-th of the tokens. Batch b is drawn
+    from seed + b, so that a resumed run, or several processes, sample what one uninterrupted run would have.
     """
     eos = model.config.eos_token_id
     writer = PromptWriter(tokenizer, 0)
     samples = load_samples(file) if file.exists() else Samples([], [])
     started = time.monotonic()
-    while samples.n_tokens < settings.max_tokens and time.monotonic() - started < seconds:
-        rng = random.Random(f"{seed}/{samples.batches}")
-        generator = torch.Generator().manual_seed(seed * 100_003 + samples.batches)
-        held_out = rng.random() < settings.held_out_share or samples.batches == 1
+    while samples.n_tokens < settings.max_tokens / turn[1] and time.monotonic() - started < seconds:
+        batch = samples.batches * turn[1] + turn[0]
+        rng = random.Random(f"{seed}/{batch}")
+        generator = torch.Generator().manual_seed(seed * 100_003 + batch)
+        held_out = rng.random() < settings.held_out_share or batch == 1
         prompts = sorted((writer.write(rng, held_out) for _ in range(settings.batch)), key=len)
         texts = continue_batch(model, prompts, settings, {0, int(eos)}, generator)
         target = samples.held_out if held_out else samples.train
         target.extend(prompt + text for prompt, text in zip(prompts, texts, strict=True))
         samples.batches += 1
         save_samples(samples, file)
-        log(f"sampled batch {samples.batches}: {samples.n_tokens} tokens, {time.monotonic() - started:.0f} s")
+        log(f"sampled batch {batch}: {samples.n_tokens} tokens, {time.monotonic() - started:.0f} s")
     return samples
+
+
+def together(parts: list[Samples]) -> Samples:
+    """The samples of several processes as one."""
+    train = [text for part in parts for text in part.train]
+    held_out = [text for part in parts for text in part.held_out]
+    return Samples(train, held_out, sum(part.batches for part in parts))
 
 
 def save_samples(samples: Samples, file: Path) -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 class SplitSettings:
     """How each dense FFN is cut. ``shared`` neurons always run, the rest form ``n_experts`` equal experts."""
 
-    shared: int = 384
+    shared: int = 416
     n_experts: int = 8
     experts_per_token: int = 2
     dense_layers: tuple[int, ...] = (0, 1)
-    lora_rank: int = 24
+    lora_rank: int = 40
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class DistilSettings:
 
     rows_per_step: int = 8
     micro_rows: int = 4
-    sampled_share: float = 0.625
+    sampled_share: float = 0.375
     steps: int = 1_000_000
     hidden_weight: float = 0.3
     balance_weight: float = 0.05
     router_weight: float = 0.1
     target_temperature: float = 0.4
-    router_softening: float = 1.7
+    router_softening: float = 1.8
     energy_positions: float = 0.0625
     vocabulary: int = 8_192
     lora_rate: float = 2e-3

@@ -67,6 +67,12 @@ def with_rank(state: SplitState, rank: int, seed: int) -> SplitState:
     return SplitState(replace(state.split, lora_rank=rank), layers, state.norms)
 
 
+def sharpened(state: SplitState, factor: float) -> SplitState:
+    """The state with all routers times ``factor``: choices stay, the weights of the chosen move apart."""
+    layers = {i: replace(layer, router=layer.router * factor) for i, layer in state.layers.items()}
+    return SplitState(state.split, layers, state.norms)
+
+
 @dataclass
 class Routed:
     """What one forward left for the losses. N tokens, E experts, M sampled tokens."""

@@ -1,4 +1,6 @@
-"""The distillation as a task for one or several processes, each of which reads the work folder's files."""
+"""Sampling and distillation as tasks for one or several processes, each of which reads the work folder's
+files.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import torch
 from core.engine.moe_recipe.checkpoint import load_state, load_tensors, save_state
 from core.engine.moe_recipe.dataset import Rows
 from core.engine.moe_recipe.distil import Distiller
+from core.engine.moe_recipe.sampling import Samples, load_samples, sample_text, together
 from core.engine.moe_recipe.settings import RecipeSettings
 from core.engine.moe_recipe.student import SplitState, make_student
 from core.engine.moe_recipe.teacher import TeacherStates
@@ -22,7 +25,7 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Task:
-    """What to train and where its files lie. ``seconds`` counts all sittings together."""
+    """What to do and where its files lie. The ``seconds`` of a distillation count all sittings together."""
 
     dense: Path
     work: Path
@@ -53,13 +56,28 @@ def load_dense(folder: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
 
+def sample(task: Task, workers: int, log: Log) -> Samples:
+    """Text sampled from the dense model; goes on from what is there."""
+    run_together(workers, _sample_part, task, log)
+    return together([load_samples(file) for file in sorted(task.work.glob("samples-*.json"))])
+
+
+def _sample_part(group: Group, task: Task, log: Log) -> None:
+    from transformers import AutoTokenizer
+
+    settings, file = task.settings, task.work / f"samples-{group.rank}.json"
+    tokenizer: Any = AutoTokenizer.from_pretrained(task.dense)
+    dense, turn = load_dense(task.dense), (group.rank, group.size)
+    sample_text(dense, tokenizer, settings.sampling, settings.seed, task.seconds, file, log, turn)
+
+
 def distil(task: Task, workers: int, log: Log) -> SplitState:
     """Train until the time is used up; goes on from the checkpoint if there is one."""
-    run_together(workers, work_on, task, log)
+    run_together(workers, _distil_part, task, log)
     return load_state(task.trained)
 
 
-def work_on(group: Group, task: Task, log: Log) -> None:
+def _distil_part(group: Group, task: Task, log: Log) -> None:
     """One process's part of the training; the leader leaves the trained state."""
     rows = Rows(**load_tensors(task.rows)[0])
     student = make_student(load_dense(task.dense), load_state(task.start))
