@@ -57,15 +57,15 @@ def load_dense(folder: Path) -> Any:
 
 
 def sample(task: Task, workers: int, log: Log) -> Samples:
-    """Text sampled from the dense model; goes on from what is there."""
+    """Text sampled from the dense model; goes on from what as many processes have left."""
     run_together(workers, _sample_part, task, log)
-    return together([load_samples(file) for file in sorted(task.work.glob("samples-*.json"))])
+    return together([load_samples(file) for file in sorted(task.work.glob(f"samples-*-of-{workers}.json"))])
 
 
 def _sample_part(group: Group, task: Task, log: Log) -> None:
     from transformers import AutoTokenizer
 
-    settings, file = task.settings, task.work / f"samples-{group.rank}.json"
+    settings, file = task.settings, task.work / f"samples-{group.rank}-of-{group.size}.json"
     tokenizer: Any = AutoTokenizer.from_pretrained(task.dense)
     dense, turn = load_dense(task.dense), (group.rank, group.size)
     sample_text(dense, tokenizer, settings.sampling, settings.seed, task.seconds, file, log, turn)
