@@ -40,7 +40,8 @@ def test_a_run_on_all_weights_can_be_stopped_on_a_phone(view: View) -> None:
     view.page.get_by_text("All weights (").click()
     view.ready()
     view.page.get_by_role("button", name=START).click()
-    view.page.get_by_role("button", name="Stop", exact=True).click(timeout=60_000)
+    page = view.page.get_by_test_id("stMainBlockContainer")  # not the header, which has a Stop too
+    page.get_by_role("button", name="Stop", exact=True).click(timeout=60_000)
     view.page.get_by_text("Stopped. What was done so far is shown.").wait_for(timeout=120_000)
     view.no_sideways_scroll()
     view.assert_accessible()
