@@ -278,3 +278,11 @@ def test_a_work_folder_in_use_is_not_overwritten(tmp_path: Path, capsys: pytest.
     (tmp_path / "something").write_text("x")
     assert command.main(["--minutes", "1", "--work", str(tmp_path), "--dense", str(tmp_path)]) == 1
     assert "--resume" in capsys.readouterr().err
+
+
+def test_more_processes_than_a_step_has_parts_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--minutes", "1", "--work", str(tmp_path), "--dense", str(tmp_path), "--workers", "3"]
+    assert command.main(asked) == 1
+    assert "1 to 2" in capsys.readouterr().err

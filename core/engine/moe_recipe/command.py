@@ -58,21 +58,25 @@ class Recipe:
         self.tokenizer: Any = AutoTokenizer.from_pretrained(dense)
         self.teacher = load_dense(dense)
 
+    def task(self, seconds: float = 0.0) -> Task:
+        """What the processes are told: this recipe's files and settings, and their time."""
+        return Task(self.dense, self.work, self.settings, seconds)
+
     def rows(self, seconds: float) -> Rows:
         """Stage 1: sampled text and prose as rows of tokens."""
-        file = self.work / "rows.safetensors"
-        if file.exists():
-            return Rows(**load_tensors(file)[0])
-        samples = sample(Task(self.dense, self.work, self.settings, seconds), self.workers, self.log)
+        task = self.task(seconds)
+        if task.rows.exists():
+            return Rows(**load_tensors(task.rows)[0])
+        samples = sample(task, self.workers, self.log)
         rows = build_rows(self.tokenizer, prose_documents(self.prose_folders), samples, self.settings)
-        save_tensors(vars(rows), file)
+        save_tensors(vars(rows), task.rows)
         return rows
 
     def start_state(self, rows: Rows, asset: Path | None, promoted: int) -> None:
         """Stage 2: split the dense FFNs, or go on from an asset (with corrections of the settings' rank);
         then move ``promoted`` neurons per expert.
         """
-        file = self.work / "start.safetensors"
+        file = self.task().start
         if file.exists():
             return
         calibration = torch.cat([rows.prose, rows.sampled])
@@ -112,7 +116,7 @@ class Recipe:
             raise UserError(what, "Give the recipe more minutes, or a folder of prose with --prose.")
         self.start_state(rows, asset, promoted)
         seconds = minutes * 60 * (1 - self.settings.sampling_share)
-        state = distil(Task(self.dense, self.work, self.settings, seconds), self.workers, self.log)
+        state = distil(self.task(seconds), self.workers, self.log)
         out = self.work / "smollm2-135m-moe.safetensors"
         pack(sharpened(state, sharpen), out)
         report = self.score(rows, out)
@@ -175,6 +179,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             what = f"The work folder {args.work} is not empty."
             raise UserError(what, "Add --resume to go on there, or name another folder.")
         settings = RecipeSettings(seed=args.seed)
+        most = settings.distil.rows_per_step // settings.distil.micro_rows
+        if not 1 <= args.workers <= most:
+            what = f"{args.workers} processes cannot share a step of {most} parts."
+            raise UserError(what, f"Name 1 to {most} with --workers.")
         distil = replace(settings.distil, rate_factor=args.rate_factor, sampled_share=args.sampled_share)
         settings = replace(settings, distil=distil, split=replace(settings.split, lora_rank=args.rank))
         dense = args.dense or _dense_folder()
