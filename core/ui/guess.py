@@ -44,12 +44,17 @@ def guess_first(page: Page) -> None:
         if guessing.on and guessed:
             st.caption(label(PAGE, "guess_score", right=right, guessed=guessed))
     question = _question(page, guessing) if guessing.on else None
-    if question is None:
-        return
+    with st.container():  # one element in the page's list with a question and without
+        told = None if question is None else _told(page, question)
+    if question is not None and told is None:
+        state.stop_page()
+
+
+def _told(page: Page, question: Question) -> predict.Outcome | None:
     told = predict.predict(question, page=words_of(question.kind), key=f"nt_guess_{page.name}", topic=TOPIC)
     if told is None:
         st.caption(label(PAGE, "guess_hidden"))
-        state.stop_page()
+    return told
 
 
 def _question(page: Page, guessing: _Guessing) -> Question | None:

@@ -295,24 +295,27 @@ def open_page(name: str, *, grid: bool = True) -> Page:
     """Heading, prompt bar and small grid. Stops the page with a notice when there is no run to show yet.
 
     ``grid=False`` leaves the small grid to the page: one that steps the run draws it inside its fragment.
+
+    What stands above the page in some runs only has a container in all of them: Streamlit knows a fragment by
+    its place among the elements, and drops an event whose fragment has moved since.
     """
     session = state.session()
     title = text.label("shell", f"page_{page_info(name).name}")
-    tour_place = st.container(key="nt_tour_place") if tour.stands_on(session, name) else None
+    tour_place = st.container()
     with st.container(key="nt_head", gap="small"):
         prompt_bar(session)
         quiet = st.empty()
     notices.quiet_line(session, quiet)
     st.title(title, anchor=False)
-    model = opening.model_or_stop(session)
-    said = session.refused
-    opening.run_or_stop(session, model)
+    with st.container(key="nt_opening"):
+        model = opening.model_or_stop(session)
+        said = session.refused
+        opening.run_or_stop(session, model)
     page = Page(name, session, model)
     _clamp(page)
     if session.refused != said:
         notices.quiet_line(session, quiet)
-    if tour_place is not None:
-        tour.bar(session, name, model, page.selection, tour_place)
+    tour.bar(session, name, model, page.selection, tour_place)
     if grid:
         page.grid()
     return page

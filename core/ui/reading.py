@@ -14,15 +14,16 @@ def open_reading(name: str, *, bar: bool = False) -> Page:
     """Heading alone, or under the prompt bar. The page has its texts; it has no model, and its run is
     whatever the session holds."""
     session = state.session()
-    tour_place = st.container(key="nt_tour_place") if tour.stands_on(session, name) else None
+    tour_place = st.container()
     if bar:
         with st.container(key="nt_head", gap="small"):
             prompt_bar(session)
-    if session.refused:
-        notices.quiet_line(session, st)
+    notices.quiet_line(session, st.empty())
     st.title(label("shell", f"page_{name}"), anchor=False)
-    if tour_place is not None:  # a stop asks about a run, wherever it stands
-        model = opening.model_or_stop(session)
-        opening.run_or_stop(session, model)
+    place = st.container(key="nt_opening")
+    if tour.stands_on(session, name):  # a stop asks about a run, wherever it stands
+        with place:
+            model = opening.model_or_stop(session)
+            opening.run_or_stop(session, model)
         tour.bar(session, name, model, Page(name, session, model).selection, tour_place)
     return Page(name, session, None)

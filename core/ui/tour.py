@@ -57,10 +57,11 @@ def stands_on(session: Session, page: str) -> bool:
 
 def waiting_bar(session: Session, page: str) -> None:
     """On other pages the tour waits: one line with the way back. Drawn by the shell above the page."""
+    where = st.container()
     stop = tour.find(session.link.tour)
     if stop is None or stop.page == page:
         return
-    with st.container(key="nt_tour_place"):
+    with where, st.container(key="nt_tour_place"):
         _draw(session, stop, None, label(PAGE, "away", title=title(stop)))
 
 
@@ -72,7 +73,7 @@ def bar(session: Session, page: str, model: Any, place: Selection, where: Any) -
         return
     st.session_state[_LAST] = (stop.id, session.link.plan)
     _ask(session, stop, model, place)
-    with where:
+    with where, st.container(key="nt_tour_place"):
         st.fragment(_bar)(session, stop)
 
 
