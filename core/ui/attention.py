@@ -13,6 +13,7 @@ from core.components.attention import all_heads, read_place
 from core.lessons.attention_experiment import Comparison, SwitchedOff, compare
 from core.lessons.attention_overview import Overview, is_complete, overview
 from core.lessons.generate import name_of
+from core.ui import state
 from core.ui.page import Page
 from core.ui.text import load
 
@@ -79,7 +80,7 @@ def _growing_overview(page: Page) -> None:
     found = _overview(page, BUDGET_S)
     opened = st.session_state.pop(_MOVED, False)
     if opened or (found.complete and st.session_state.pop(_GROWING, False)):
-        st.rerun()
+        state.rerun()
     st.session_state[_GROWING] = not found.complete
 
 

@@ -15,6 +15,7 @@ from core.lessons import block as lesson
 from core.lessons import block_neurons as neurons
 from core.lessons import block_norm
 from core.lessons.generate import name_of
+from core.ui import state
 from core.ui.page import Page
 from core.ui.text import load
 
@@ -158,7 +159,7 @@ def stream_fragment(page: Page) -> None:
         stream_section(page)
         done = all(lesson.added_known(page.trace, layer) for layer in range(page.model.shape.n_layers))
         if missing and done:
-            st.rerun()  # ends the timer
+            state.rerun()  # ends the timer
 
     st.fragment(draw, run_every=0.5 if missing else None)()
 

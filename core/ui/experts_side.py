@@ -19,7 +19,7 @@ from core.lessons.experts_compare import (
     side_by_side,
     step_times,
 )
-from core.ui import loading, models, notices
+from core.ui import loading, models, notices, state
 from core.ui.experts import chances
 from core.ui.page import Page
 from core.ui.text import literal
@@ -77,7 +77,7 @@ def _load(name: str) -> None:
 @st.fragment(run_every=0.5)
 def _waiting(page: Page, name: str) -> None:
     if loading.begin(name).status != "loading":
-        st.rerun()
+        state.rerun()
     st.markdown(f":material/hourglass: {page.label('loading_partner', name=models.title(name))}")
 
 

@@ -18,7 +18,7 @@ from core.engine.training.from_zero import Settings, bytes_needed, parameter_cou
 from core.errors import UserError
 from core.lessons.from_zero import MORE_STEPS, OFFERED, USUAL_STEPS, Training, offered_text
 from core.lessons.job import Plan
-from core.ui import loading, notices
+from core.ui import loading, notices, state
 from core.ui.links import DEFAULT_PROMPT
 from core.ui.measure import Measurement, begin, measurement
 from core.ui.page import Page
@@ -209,7 +209,7 @@ def _controls(page: Page, run: Training) -> Callable[[], Plan]:
         if run.steps and st.button(page.label("again"), key="nt_from_zero_again", icon=icon):
             runs = st.session_state[_RUNS]
             st.session_state[_RUNS] = {key: one for key, one in runs.items() if one is not run}
-            st.rerun()
+            state.rerun()
     return lambda: run.plan(int(steps))
 
 
@@ -267,7 +267,7 @@ def _offer(page: Page, run: Training) -> None:
         _use(page, run)
         if go:
             st.switch_page(str(page_info("generate").file))
-        st.rerun()
+        state.rerun()
 
 
 def _use(page: Page, run: Training) -> None:

@@ -18,6 +18,7 @@ from core.lessons import gradient_step as lesson
 from core.lessons.calculators import compact
 from core.lessons.gradient_step import Result, Setting
 from core.lessons.job import Plan
+from core.ui import state
 from core.ui.experts import chances
 from core.ui.measure import Measurement, begin, measurement
 from core.ui.page import Page
@@ -69,7 +70,7 @@ def _defaults(page: Page) -> None:
 def _experiments(page: Page, ready: Sequence[Experiment]) -> None:
     """One button for each experiment: it sets everything and starts."""
     if _GO in st.session_state:
-        st.rerun()  # the experiment's prompt is not this fragment's alone
+        state.rerun()  # the experiment's prompt is not this fragment's alone
     with st.container(key="nt_try", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(load("shell").label("try_this"), width="content")
         for item in ready:
@@ -187,17 +188,17 @@ def _maker(page: Page) -> Callable[[], Plan]:
     """How to make the plan from the widgets as they are when the learner starts."""
 
     def make() -> Plan:
-        state, kind = st.session_state, st.session_state[_KIND]
+        kept, kind = st.session_state, st.session_state[_KIND]
         run = page.session.run
         assert run is not None
         setting = Setting(
             text=_ids(page, _TEXT),
             other=_ids(page, _OTHER),
             prompt=tuple(run.prompt_ids),
-            scope=state[_SCOPE],
+            scope=kept[_SCOPE],
             kind=kind,
-            lr=float(state[_rate_key(kind)]),
-            steps=int(state[_STEPS]),
+            lr=float(kept[_rate_key(kind)]),
+            steps=int(kept[_STEPS]),
         )
         return lesson.gradient_plan(page.model, setting)
 

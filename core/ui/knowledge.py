@@ -19,6 +19,7 @@ from core.errors import UserError
 from core.lessons import knowledge as lesson
 from core.lessons.generate import name_of
 from core.lessons.knowledge import Fact, Level, Order, Part, Question, Reading
+from core.ui import state
 from core.ui.knowledge_job import Job, Setting
 from core.ui.page import Page
 from core.ui.text import literal, load
@@ -90,7 +91,7 @@ def _laboratory(page: Page, polling: bool) -> None:
     if shown and shown.done >= len(rows):
         _provenance(page, shown, readings)
     if polling != bool(job and job.active):
-        st.rerun()  # begin or end asking for news
+        state.rerun()  # begin or end asking for news
 
 
 def _experiments(page: Page) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from core.lessons.job import Job, Plan
+from core.ui import state
 from core.ui.page import Page
 
 POLL_S = 0.7
@@ -79,7 +80,7 @@ def _watch(page: Page, what: Measurement, job: Job, was_running: bool) -> None:
     """Progress and results. When the job has ended the page is drawn once more, so that the watching ends."""
     job.seen()
     if was_running and not job.running:
-        st.rerun()
+        state.rerun()
     if job.running:
         doing = what.doing(job.report.result) if what.doing else page.label("measuring")
         st.progress(job.share, doing)

@@ -141,7 +141,7 @@ def _progress(name: str) -> None:
     """Where the load stands; draws the whole page anew when it is done."""
     load = loading.begin(name)
     if load.status != "loading":
-        st.rerun()
+        state.rerun()
     st.markdown(f"**{label('shell', 'loading_title', name=models.title(name))}**")
     event = load.event
     stages = ("wait", "download", "check", "convert", "load")

@@ -13,6 +13,7 @@ from core.components.embeddings import vector_parts
 from core.components.output import dot_products, hidden_states, lens_view, logits_view
 from core.lessons import lens, output
 from core.lessons.embeddings import find_token, named_weight, token_name, window
+from core.ui import state
 from core.ui.page import Page
 from core.ui.text import literal, load
 
@@ -152,7 +153,7 @@ def logits_section(page: Page, logits: np.ndarray) -> None:
 def lens_section(page: Page) -> None:
     """What each layer would predict. The browser asks for more until the grid is complete."""
     if st.session_state.pop(_MOVED, False):
-        st.rerun()  # a cell was chosen here; everything on the page follows
+        state.rerun()  # a cell was chosen here; everything on the page follows
     shape, place = page.model.shape, page.selection
     wanted = lens.plan(shape.n_layers, page.trace.n_positions, place.position)
     budget = LENS_BUDGET_S if st.session_state.pop(_WORK, False) else 0.0

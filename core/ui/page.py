@@ -25,6 +25,7 @@ from core.components import small_grid
 from core.components.keep_figure import keep_figure
 from core.decoding.run import Run
 from core.ui import formulas, notices, opening, runs, state, text, tour
+from core.ui.choice_keys import key_showing
 from core.ui.links import Link
 from core.ui.pages import page_info
 from core.ui.prompt_bar import prompt_bar
@@ -119,11 +120,11 @@ class Page:
 
         def draw() -> None:
             if session.run is not started or session.run_of != session.request:
-                st.rerun()
+                state.rerun()
             with session.lock:
                 now = Page(self.name, session, self.model)
                 if rest(now) != before:
-                    st.rerun()
+                    state.rerun()
                 now.grid()
                 for section in sections:
                     section(now)
@@ -276,9 +277,7 @@ class Page:
         return self._pick("position", self.selection.position, self.trace.n_positions)
 
     def _pick(self, name: str, value: int, count: int) -> int:
-        key = f"nt_pick_{name}"
-        if st.session_state.get(key) != value:  # what is written goes to the browser as a change
-            st.session_state[key] = value
+        key = key_showing(f"nt_pick_{name}", value)
         st.number_input(
             text.label("shell", f"pick_{name}", last=count - 1),
             0,
@@ -286,7 +285,7 @@ class Page:
             step=1,
             key=key,
             on_change=_take_pick,
-            args=(self.session, name),
+            args=(self.session, name, key),
         )
         return value
 
@@ -351,8 +350,8 @@ def _apply(session: Session, changes: dict[str, Any]) -> None:
     session.link = replace(session.link, **rest)
 
 
-def _take_pick(session: Session, name: str) -> None:
-    session.select(**{name: int(st.session_state[f"nt_pick_{name}"])})
+def _take_pick(session: Session, name: str, key: str) -> None:
+    session.select(**{name: int(st.session_state[key])})
 
 
 def _csv(table: Table) -> str:

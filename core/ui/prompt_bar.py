@@ -6,6 +6,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.ui import loading, models
+from core.ui.choice_keys import key_showing
 from core.ui.links import writable
 from core.ui.presets import presets
 from core.ui.state import Session
@@ -72,31 +73,31 @@ def _prompt_field(session: Session) -> None:
 
 def _model_menu(session: Session) -> None:
     names = models.offered(session.link.model, session.trained)
-    st.session_state[_MODEL] = session.link.model
+    model = key_showing(_MODEL, session.link.model)
     st.selectbox(
         label("shell", "model"),
         names,
-        key=_MODEL,
+        key=model,
         format_func=models.title,
         accept_new_options=True,
         on_change=_change_model,
-        args=(session, session.link.model),
+        args=(session, session.link.model, model),
         help=label("shell", "model_help"),
     )
-    st.session_state[_CHAT] = session.link.chat
+    chat = key_showing(_CHAT, session.link.chat)
     st.toggle(
         label("shell", "chat"),
-        key=_CHAT,
+        key=chat,
         on_change=_change_chat,
-        args=(session,),
+        args=(session, chat),
         help=label("shell", "chat_help"),
     )
-    st.session_state[_LITERAL] = session.link.literal
+    literal = key_showing(_LITERAL, session.link.literal)
     st.toggle(
         label("shell", "literal"),
-        key=_LITERAL,
+        key=literal,
         on_change=_change_literal,
-        args=(session,),
+        args=(session, literal),
         help=label("shell", "literal_help"),
     )
     st.session_state[_LINES] = session.several_lines
@@ -113,19 +114,19 @@ def _take_preset(session: Session) -> None:
         session.ask(prompt=preset.prompt, chat=preset.chat, literal=False)
 
 
-def _change_model(session: Session, shown: str) -> None:
-    name = str(st.session_state[_MODEL] or "").strip()
+def _change_model(session: Session, shown: str, key: str) -> None:
+    name = str(st.session_state[key] or "").strip()
     if name and name != shown:
         loading.forget_failure(name)
         session.ask(model=name)
 
 
-def _change_chat(session: Session) -> None:
-    session.ask(chat=bool(st.session_state[_CHAT]))
+def _change_chat(session: Session, key: str) -> None:
+    session.ask(chat=bool(st.session_state[key]))
 
 
-def _change_literal(session: Session) -> None:
-    session.ask(literal=bool(st.session_state[_LITERAL]))
+def _change_literal(session: Session, key: str) -> None:
+    session.ask(literal=bool(st.session_state[key]))
 
 
 def _change_lines(session: Session) -> None:

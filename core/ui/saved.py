@@ -12,7 +12,7 @@ import streamlit as st
 from core.decoding.run import Run
 from core.decoding.saved import from_text, open_saved, read_asked, run_to_json, tree_to_json
 from core.errors import UserError
-from core.ui import notices, runs
+from core.ui import notices, runs, state
 from core.ui.links import DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, Link
 from core.ui.page import Page
 from core.ui.text import label
@@ -77,7 +77,7 @@ def open_box(page: Page) -> None:
         st.session_state[_OPENED] = True
     except UserError as error:
         st.session_state[_REFUSED] = error
-    st.rerun()
+    state.rerun()
 
 
 def show_opened(page: Page) -> None:

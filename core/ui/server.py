@@ -22,6 +22,7 @@ from starlette.routing import BaseRoute, Route
 from core.components import lines
 from core.components.versions import ASSETS, SERVED_FOLDERS, asset_version
 from core.ui import loading, state
+from core.ui.late_events import drop_late_events
 from core.ui.pages import ALL_PAGES
 from core.ui.text import label
 
@@ -125,6 +126,7 @@ async def health(_request: Request) -> Response:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Start loading the default model beside the server, so that the first page need not wait for it."""
+    drop_late_events()
     loading.start_default()
     yield
 

@@ -132,7 +132,9 @@ def begin_run(page: str) -> None:
 
     A second click that comes before the browser has taken the newest address still carries the one before.
     Its callback has changed the state already, which back and forward never do, so then the state counts. It
-    also counts where a step was answered on a line while this run was on its way.
+    also counts where a step was answered on a line while this run was on its way, and where another page is
+    entered at its bare address. An address that says something at another page is always news: it was asked
+    for.
     """
     current = session()
     query = {name: value for name, value in st.query_params.to_dict().items() if name in links.NAMES}
@@ -141,7 +143,7 @@ def begin_run(page: str) -> None:
         acted = current.known is not None and current.query != current.known
         current.page = page
         late = not moved and _late(current, query)
-        known = query == current.written or acted or late or (moved and not query)
+        known = query == current.written or late or (not query if moved else acted)
         if current.written is None or not known:
             _adopt(current, query)
         # Read from here on, even if this run is cut short before it writes: else the next run, still at the
@@ -187,6 +189,13 @@ def stop_page() -> NoReturn:
     write_link()
     forget_fragments()
     st.stop()
+
+
+def rerun() -> NoReturn:
+    """Draw the whole page anew. Use it instead of ``st.rerun``: a fragment's event may still carry the
+    address from before the last change, and the page would take that for what the learner asks for now."""
+    write_link()
+    st.rerun()
 
 
 def forget_fragments() -> None:

@@ -11,7 +11,7 @@ from core.components.tour_bar import Bar, read_move, tour_bar
 from core.lessons import tour
 from core.lessons.questions import Question
 from core.lessons.tour import WHOLE, Stop
-from core.ui import links, moving, predict
+from core.ui import links, moving, predict, state
 from core.ui.links import Link
 from core.ui.pages import available_pages
 from core.ui.state import Selection, Session
@@ -87,7 +87,7 @@ def _bar(session: Session, stop: Stop) -> None:
     """The active bar, by itself: an answer does not draw the page again."""
     moving.go_where_asked()
     if session.link.tour != stop.id:
-        st.rerun()
+        state.rerun()
     _draw(session, stop, st.session_state[_ASKED][1], "")
 
 

@@ -222,3 +222,26 @@ def test_a_crash_inside_loading_shows_no_traceback(shell: AppTest) -> None:
     shell.run()
     assert not shell.exception and "Traceback" not in shown(shell)
     assert any("error that is ours" in item.value for item in shell.error)
+
+
+def test_an_address_that_leads_to_another_page_wins_over_a_choice_made_just_before(
+    shell: AppTest, tmp_path: Path
+) -> None:
+    shell.query_params["layer"] = "5"
+    shell.run()
+    shell.session_state["nt_session"].select(layer=28)
+    shell.query_params["layer"] = "3"
+    shell.switch_page(str(tmp_path / "attention.py")).run()
+    assert "layer=3" in shown(shell)
+
+
+def test_a_choice_that_the_app_changes_gets_another_widget(shell: AppTest) -> None:
+    """So that an event on its way, with the value from before, cannot undo the change."""
+    shell.run()
+    shell.number_input(key="nt_pick_layer").set_value(11).run()
+    assert "layer=11" in shown(shell)
+    assert shell.number_input(key="nt_pick_layer").value == 11  # the learner's own choice: the same widget
+    shell.button(key="nt_try_dog").click().run()
+    assert [box.key for box in shell.number_input] == ["nt_pick_layer_1"]
+    assert shell.number_input(key="nt_pick_layer_1").set_value(7).run().number_input[0].value == 7
+    assert "layer=7" in shown(shell)

@@ -134,3 +134,11 @@ def test_allowed_imports_pass() -> None:
         "import numpy as np\nfrom core.engine.model import LoadedModel\nfrom core.errors import UserError"
     )
     assert not violations("core.lessons.x", ast.parse(code))
+
+
+def test_only_the_state_draws_the_page_anew() -> None:
+    """``state.rerun`` writes the address first; after ``st.rerun`` alone an old one might be read again."""
+    callers = [
+        module_name(file) for file in source_files() if "st.rerun(" in file.read_text(encoding="utf-8")
+    ]
+    assert callers == ["core.ui.state"]

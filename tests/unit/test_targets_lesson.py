@@ -189,6 +189,7 @@ def test_the_real_models_loss_is_the_librarys(real_model: Any, text: str) -> Non
     found = scored(real_model, ids)
     own = targets.summary(found, np.ones(len(found), dtype=bool)).mean
     logits = torch.from_numpy(reference.bare_logits(real_model, ids))[:-1].double()
-    assert own == pytest.approx(float(F.cross_entropy(logits, torch.tensor(ids[1:]))), abs=1e-9)
+    # The LM head runs on a block of rows here, on all rows there: some processors add up in another order.
+    assert own == pytest.approx(float(F.cross_entropy(logits, torch.tensor(ids[1:]))), abs=1e-6)
     # The library adds up 49,152 exponentials in float32: on a processor with AVX2 alone it is 2e-5 off.
     assert own == pytest.approx(reference.loss(real_model, ids, ids), abs=5e-5)

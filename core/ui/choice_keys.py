@@ -1,0 +1,32 @@
+"""Keys of widgets whose value the app changes as well as the learner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+_TURNS = "nt_choice_turns"
+
+
+def key_showing(name: str, value: Any) -> str:
+    """The key of a widget that is to show ``value``; the value then stands under it in the session.
+
+    Whenever the app itself has changed the value, the widget gets another key. An event that was sent before
+    the browser knew of the change carries the old value: under the same key that would be taken for a choice
+    of the learner, and undo the change.
+    """
+    turns: dict[str, int] = st.session_state.setdefault(_TURNS, {})
+    if name not in turns:
+        turns[name] = 0
+    elif st.session_state.get(_key(name, turns)) == value:
+        return _key(name, turns)
+    else:
+        turns[name] += 1
+    key = _key(name, turns)
+    st.session_state[key] = value
+    return key
+
+
+def _key(name: str, turns: dict[str, int]) -> str:
+    return f"{name}_{turns[name]}" if turns[name] else name
