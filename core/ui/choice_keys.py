@@ -14,7 +14,8 @@ def key_showing(name: str, value: Any) -> str:
 
     Whenever the app itself has changed the value, the widget gets another key. An event that was sent before
     the browser knew of the change carries the old value: under the same key that would be taken for a choice
-    of the learner, and undo the change.
+    of the learner, and undo the change. Until the page is drawn the browser shows both widgets: for places
+    out of sight only, like a menu.
     """
     turns: dict[str, int] = st.session_state.setdefault(_TURNS, {})
     if name not in turns:

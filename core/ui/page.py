@@ -25,7 +25,6 @@ from core.components import small_grid
 from core.components.keep_figure import keep_figure
 from core.decoding.run import Run
 from core.ui import formulas, notices, opening, runs, state, text, tour
-from core.ui.choice_keys import key_showing
 from core.ui.links import Link
 from core.ui.pages import page_info
 from core.ui.prompt_bar import prompt_bar
@@ -277,7 +276,9 @@ class Page:
         return self._pick("position", self.selection.position, self.trace.n_positions)
 
     def _pick(self, name: str, value: int, count: int) -> int:
-        key = key_showing(f"nt_pick_{name}", value)
+        key = f"nt_pick_{name}"
+        if st.session_state.get(key) != value:  # what is written goes to the browser as a change
+            st.session_state[key] = value
         st.number_input(
             text.label("shell", f"pick_{name}", last=count - 1),
             0,
@@ -285,7 +286,7 @@ class Page:
             step=1,
             key=key,
             on_change=_take_pick,
-            args=(self.session, name, key),
+            args=(self.session, name),
         )
         return value
 
@@ -350,8 +351,8 @@ def _apply(session: Session, changes: dict[str, Any]) -> None:
     session.link = replace(session.link, **rest)
 
 
-def _take_pick(session: Session, name: str, key: str) -> None:
-    session.select(**{name: int(st.session_state[key])})
+def _take_pick(session: Session, name: str) -> None:
+    session.select(**{name: int(st.session_state[f"nt_pick_{name}"])})
 
 
 def _csv(table: Table) -> str:

@@ -237,11 +237,17 @@ def test_an_address_that_leads_to_another_page_wins_over_a_choice_made_just_befo
 
 def test_a_choice_that_the_app_changes_gets_another_widget(shell: AppTest) -> None:
     """So that an event on its way, with the value from before, cannot undo the change."""
+
+    def switch() -> tuple[str | None, bool]:
+        found = next(one for one in shell.toggle if str(one.key).startswith("nt_chat"))
+        return found.key, found.value
+
     shell.run()
-    shell.number_input(key="nt_pick_layer").set_value(11).run()
-    assert "layer=11" in shown(shell)
-    assert shell.number_input(key="nt_pick_layer").value == 11  # the learner's own choice: the same widget
-    shell.button(key="nt_try_dog").click().run()
-    assert [box.key for box in shell.number_input] == ["nt_pick_layer_1"]
-    assert shell.number_input(key="nt_pick_layer_1").set_value(7).run().number_input[0].value == 7
-    assert "layer=7" in shown(shell)
+    shell.toggle(key="nt_chat").set_value(True).run()
+    assert switch() == ("nt_chat", True)  # the learner's own choice: the same widget
+    shell.session_state["nt_session"].ask(chat=False)
+    shell.run()
+    assert switch() == ("nt_chat_1", False)
+    shell.toggle(key="nt_chat_1").set_value(True).run()
+    assert switch() == ("nt_chat_1", True)
+    assert shell.session_state["nt_session"].link.chat
