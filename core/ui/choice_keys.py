@@ -18,16 +18,12 @@ def key_showing(name: str, value: Any) -> str:
     out of sight only, like a menu.
     """
     turns: dict[str, int] = st.session_state.setdefault(_TURNS, {})
-    if name not in turns:
-        turns[name] = 0
-    elif st.session_state.get(_key(name, turns)) == value:
-        return _key(name, turns)
-    else:
-        turns[name] += 1
-    key = _key(name, turns)
-    st.session_state[key] = value
-    return key
+    turn = turns.get(name, -1)
+    if turn < 0 or st.session_state.get(_key(name, turn)) != value:
+        turn = turns[name] = turn + 1
+        st.session_state[_key(name, turn)] = value
+    return _key(name, turn)
 
 
-def _key(name: str, turns: dict[str, int]) -> str:
-    return f"{name}_{turns[name]}" if turns[name] else name
+def _key(name: str, turn: int) -> str:
+    return f"{name}_{turn}" if turn else name

@@ -45,8 +45,8 @@ def guess_first(page: Page) -> None:
             st.caption(label(PAGE, "guess_score", right=right, guessed=guessed))
     question = _question(page, guessing) if guessing.on else None
     with st.container():  # one element in the page's list with a question and without
-        told = None if question is None else _told(page, question)
-    if question is not None and told is None:
+        hidden = question is not None and _told(page, question) is None
+    if hidden:
         state.stop_page()
 
 

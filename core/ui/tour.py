@@ -57,12 +57,11 @@ def stands_on(session: Session, page: str) -> bool:
 
 def waiting_bar(session: Session, page: str) -> None:
     """On other pages the tour waits: one line with the way back. Drawn by the shell above the page."""
-    where = st.container()
     stop = tour.find(session.link.tour)
-    if stop is None or stop.page == page:
-        return
-    with where, st.container(key="nt_tour_place"):
-        _draw(session, stop, None, label(PAGE, "away", title=title(stop)))
+    with st.container():  # one element in the page's list with a bar and without
+        if stop is not None and stop.page != page:
+            with st.container(key="nt_tour_place"):
+                _draw(session, stop, None, label(PAGE, "away", title=title(stop)))
 
 
 def bar(session: Session, page: str, model: Any, place: Selection, where: Any) -> None:

@@ -15,6 +15,13 @@ from core.ui.late_events import drop_late_events
 SHOWN, LEFT = "5e1f", "0dd5"
 
 
+@pytest.fixture(autouse=True)
+def put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit as it was, at the end."""
+    monkeypatch.setattr(AppSession, "request_rerun", AppSession.request_rerun)
+    monkeypatch.setattr(ScriptRunner, "_run_script", ScriptRunner._run_script)
+
+
 @pytest.mark.parametrize(
     ("event", "shown", "carried_out"),
     [
@@ -29,7 +36,6 @@ def test_a_fragment_runs_only_on_the_page_its_event_came_from(
     event: RerunData, shown: str, carried_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[RerunData] = []
-    monkeypatch.setattr(AppSession, "request_rerun", AppSession.request_rerun)  # put back at the end
     monkeypatch.setattr(ScriptRunner, "_run_script", lambda _runner, rerun_data: ran.append(rerun_data))
     drop_late_events()
     runner = SimpleNamespace(_pages_manager=SimpleNamespace(current_page_script_hash=shown))
@@ -40,7 +46,6 @@ def test_a_fragment_runs_only_on_the_page_its_event_came_from(
 def test_a_timer_leaves_the_widgets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[ClientState | None] = []
     monkeypatch.setattr(AppSession, "request_rerun", lambda _session, state: asked.append(state))
-    monkeypatch.setattr(ScriptRunner, "_run_script", ScriptRunner._run_script)  # put back at the end
     drop_late_events()
     for from_timer in (True, False):
         state = ClientState(fragment_id="f", is_auto_rerun=from_timer)
