@@ -27,13 +27,15 @@ def words_of(kind: str) -> str:
 
 def _draw(page: Page) -> None:
     asked = _questions(page)
-    _score(page, asked)
+    score = st.container(key="nt_quiz_score")
     for concept in CONCEPTS:
         with st.container(key=f"nt_quiz_{concept}", border=True):
             page.section(f"concept {concept}")
             for place, one in enumerate(item for item in asked if item.concept == concept):
                 _one(one, f"{concept}_{place}")
     st.button(page.label("again"), on_click=_other, key="nt_quiz_again", type="primary")
+    with score:  # last, so that it never speaks of a round whose questions are not on the screen yet
+        _score(page, asked)
 
 
 def _one(asked: Asked, key: str) -> None:
@@ -50,18 +52,17 @@ def _one(asked: Asked, key: str) -> None:
 def _score(page: Page, asked: tuple[Asked, ...]) -> None:
     outcomes = [predict.outcome(one.question, _topic()) for one in asked]
     guesses = [told for told in outcomes if told is not None and told.given is not None]
-    with st.container(key="nt_quiz_score"):
-        st.markdown(
-            page.label(
-                "score",
-                right=sum(told.right for told in guesses),
-                guessed=len(guesses),
-                all=len(asked),
-                round=_round() + 1,
-            )
+    st.markdown(
+        page.label(
+            "score",
+            right=sum(told.right for told in guesses),
+            guessed=len(guesses),
+            all=len(asked),
+            round=_round() + 1,
         )
-        if all(told is not None for told in outcomes):
-            st.markdown(page.label("done"))
+    )
+    if all(told is not None for told in outcomes):
+        st.markdown(page.label("done"))
 
 
 def _questions(page: Page) -> tuple[Asked, ...]:
