@@ -15,10 +15,12 @@ EXPERIMENTS = {
 
 page = open_page("tree", grid=False)
 page.intro()
-show_opened(page)
+opened = st.container()
 page.try_this([Try(name, changes) for name, changes in EXPERIMENTS.items()])
 st.fragment(live)(page)
 page.section("rules")
 page.section("saved")
 st.fragment(save_buttons)(page)
 open_box(page)
+with opened:  # filled last: whoever reads that a file was opened finds the box ready for another
+    show_opened(page)

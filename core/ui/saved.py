@@ -81,17 +81,16 @@ def open_box(page: Page) -> None:
 
 
 def show_opened(page: Page) -> None:
-    """One line about the file that was just opened, or why it was not."""
-    with st.container():  # one element in the page's list with a line and without
-        refused = st.session_state.pop(_REFUSED, None)
-        if isinstance(refused, UserError):
-            notices.user_error(refused)
-        if st.session_state.pop(_OPENED, False):
-            run = page.run
-            st.success(
-                label(_TEXT, "opened", count=run.tree.steps_computed, step=run.cursor),
-                icon=":material/check:",
-            )
+    """One line about the file that was just opened, or why not. Into a container that is always there."""
+    refused = st.session_state.pop(_REFUSED, None)
+    if isinstance(refused, UserError):
+        notices.user_error(refused)
+    if st.session_state.pop(_OPENED, False):
+        run = page.run
+        st.success(
+            label(_TEXT, "opened", count=run.tree.steps_computed, step=run.cursor),
+            icon=":material/check:",
+        )
 
 
 def open_text(page: Page, text: bytes, progress: Callable[[int, int], object]) -> None:
