@@ -2,7 +2,7 @@
 /** What frames every page: presenter mode, the keys that work everywhere, the list of keys, and shared words. */
 import { h, memory, part, set } from "./lib/dom.js"
 import { nameFigureRows } from "./lib/figure_row.js"
-import { act, isTaken } from "./lib/keys.js"
+import { act, charactersWork, isTaken, letCharactersWork } from "./lib/keys.js"
 import { leave } from "./lib/leaving.js"
 
 export const styles = ["frame.css"]
@@ -96,6 +96,11 @@ function list(element, labels) {
   const rows = part(dialog, "rows", () => h("dl"))
   rows.replaceChildren(...LIST.flatMap(([key, word]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, labels[word])]))
   part(dialog, "note", () => h("p", { class: "nt-muted" })).textContent = labels.keys_note
+  const choice = part(dialog, "choice", () => h("label", { class: "nt-keys-choice" }))
+  const box = /** @type {HTMLInputElement} */ (part(choice, "box", () => h("input", { type: "checkbox" })))
+  set(box, { onchange: () => letCharactersWork(box.checked) })
+  box.checked = charactersWork()
+  part(choice, "word", () => h("span")).textContent = labels.keys_characters
   const close = part(dialog, "close", () => h("button", { type: "button", class: "nt-button" }))
   close.textContent = labels.close
   set(close, { onclick: () => dialog.close() })
@@ -122,6 +127,7 @@ export function moveOf(key, present) {
 function onKey(event, m) {
   const chord = (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")
   if (event.defaultPrevented || chord || isTaken(event) || m.dialog?.open) return
+  if (event.key.length === 1 && !charactersWork()) return
   const move = moveOf(event.key, m.present)
   if (move === null || event.repeat || !carryOut(move, event.key, m)) return
   event.preventDefault()

@@ -86,6 +86,24 @@ def test_presenting_goes_by_keys_alone(view: View) -> None:
     page.wait_for_url(lambda url: "present=" not in url)
 
 
+def test_letters_can_be_switched_off_as_keys_and_stay_off(view: View) -> None:
+    page = view.open("glossary")
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_label("Letters, digits and signs work as keys").uncheck()
+    view.assert_accessible()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.reload()
+    view.ready()
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Keys").click()
+    page.get_by_label("Letters, digits and signs work as keys").check()
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
 def test_a_chart_fills_the_screen_and_comes_back(view: View) -> None:
     page = view.open("embeddings")
     chart = page.locator(".st-key-nt_figure_embeddings-map .js-plotly-plot")

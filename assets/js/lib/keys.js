@@ -33,3 +33,27 @@ export function isTaken(event) {
 }
 
 const FIELDS = "input:not([readonly]),textarea,select,[contenteditable],[role=slider],[role=grid],[role=application],[role=combobox],[role=menu],[role=listbox]"
+
+const OFF = "nt-keys-off"
+
+/** Whether letters, digits and signs work as keys. Whoever speaks to the machine, or slips, can turn them off. */
+export function charactersWork() {
+  try {
+    return localStorage.getItem(OFF) === null
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Kept in this browser.
+ * @param {boolean} on
+ */
+export function letCharactersWork(on) {
+  try {
+    if (on) localStorage.removeItem(OFF)
+    else localStorage.setItem(OFF, "1")
+  } catch {
+    // without storage they go on working
+  }
+}
