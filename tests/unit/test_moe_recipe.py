@@ -185,6 +185,18 @@ def test_two_processes_sample_what_one_samples(tmp_path: Path) -> None:
     assert texts[0] <= texts[1]
 
 
+def test_text_can_be_sampled_in_bfloat16(tmp_path: Path) -> None:
+    tiny.save(tiny.build("llama", max_position_embeddings=512), tmp_path / "dense")
+    found = []
+    for dtype in ("float32", "bfloat16"):
+        work = tmp_path / dtype
+        work.mkdir()
+        settings = replace(SETTINGS, sampling=replace(SETTINGS.sampling, dtype=dtype))
+        found.append(sample(Task(tmp_path / "dense", work, settings, 1e9), 1, str))
+    assert min(samples.n_tokens for samples in found) >= 400
+    assert found[0] != found[1], "another arithmetic draws other tokens somewhere"
+
+
 def test_the_teachers_states_are_worked_out_once(rows: Rows, tmp_path: Path) -> None:
     model, file = tiny.build("llama"), tmp_path / "teacher.states"
     first = TeacherStates(model, len(rows.prose), rows.prose.shape[1], file).get([3, 5], rows.prose[[3, 5]])

@@ -20,7 +20,7 @@ from core.engine.moe_recipe.evaluate import active_parameters, evaluate, randomi
 from core.engine.moe_recipe.initial import initial_state
 from core.engine.moe_recipe.pack import pack, unpack
 from core.engine.moe_recipe.promote import neuron_energies, promote
-from core.engine.moe_recipe.settings import DistilSettings, RecipeSettings, SplitSettings
+from core.engine.moe_recipe.settings import DistilSettings, RecipeSettings, SamplingSettings, SplitSettings
 from core.engine.moe_recipe.student import make_student, sharpened, split_layers, with_rank
 from core.engine.moe_recipe.train import Task, distil, load_dense, sample
 from core.errors import UserError
@@ -155,6 +155,12 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--sampled-share", type=float, default=DistilSettings.sampled_share, help="of each step's rows"
     )
+    parser.add_argument(
+        "--sample-dtype",
+        choices=["float32", "bfloat16"],
+        default=SamplingSettings.dtype,
+        help="what the dense model samples in",
+    )
     parser.add_argument("--sharpen", type=float, default=1.0, help="all routers times this, at the end")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--threads", type=int, default=0, help="torch threads; 0 leaves torch's own choice")
@@ -184,7 +190,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             what = f"{args.workers} processes cannot share a step of {most} parts."
             raise UserError(what, f"Name 1 to {most} with --workers.")
         distil = replace(settings.distil, rate_factor=args.rate_factor, sampled_share=args.sampled_share)
-        settings = replace(settings, distil=distil, split=replace(settings.split, lora_rank=args.rank))
+        settings = replace(
+            settings,
+            distil=distil,
+            split=replace(settings.split, lora_rank=args.rank),
+            sampling=replace(settings.sampling, dtype=args.sample_dtype),
+        )
         dense = args.dense or _dense_folder()
         recipe = Recipe(dense, args.work, settings, args.prose, workers=args.workers)
         file = recipe.run(args.minutes, args.start_from, args.promote, args.sharpen)

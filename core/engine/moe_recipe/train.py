@@ -67,7 +67,8 @@ def _sample_part(group: Group, task: Task, log: Log) -> None:
 
     settings, file = task.settings, task.work / f"samples-{group.rank}-of-{group.size}.json"
     tokenizer: Any = AutoTokenizer.from_pretrained(task.dense)
-    dense, turn = load_dense(task.dense), (group.rank, group.size)
+    dense = load_dense(task.dense).to(getattr(torch, settings.sampling.dtype))
+    turn = (group.rank, group.size)
     sample_text(dense, tokenizer, settings.sampling, settings.seed, task.seconds, file, log, turn)
 
 
