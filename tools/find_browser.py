@@ -40,7 +40,9 @@ def _download() -> None:
     """Playwright's own download, then the system package; each may fail without harm."""
     attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
-        attempts += [["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]]
+        # Another installation may be running: wait for it.
+        install = ["apt-get", "install", "-o", "DPkg::Lock::Timeout=300", "-y", "-qq", "chromium"]
+        attempts += [["apt-get", "update", "-qq"], install]
     for command in attempts:
         try:
             subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=600)
