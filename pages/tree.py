@@ -15,12 +15,10 @@ EXPERIMENTS = {
 
 page = open_page("tree", grid=False)
 page.intro()
-opened = st.container()
 page.try_this([Try(name, changes) for name, changes in EXPERIMENTS.items()])
 st.fragment(live)(page)
 page.section("rules")
 page.section("saved")
 st.fragment(save_buttons)(page)
 open_box(page)
-with opened:  # filled last: whoever reads that a file was opened finds the box ready for another
-    show_opened(page)
+show_opened(page)  # below the box: there the learner looks, and finds it ready for another file

@@ -8,7 +8,7 @@ import { h, memory, part, set } from "./lib/dom.js"
 import { fill, percent, token } from "./attention/words.js"
 import { renderAdded } from "./experts/added.js"
 import { renderDetail } from "./experts/detail.js"
-import { renderGrid } from "./experts/grid.js"
+import { renderGrid, roomOf } from "./experts/grid.js"
 import { chosenAt, inCommon, routingOf } from "./experts/numbers.js"
 import { renderPath, swatch } from "./experts/path.js"
 import { hold, listen, move, place } from "./experts/place.js"
@@ -81,9 +81,11 @@ export class State {
     set(root, { "aria-label": this.labels.title, "data-layer": at.layer, "data-position": at.position })
     const main = part(root, "main", () => h("div", { class: "nt-panel" }))
     part(main, "title", () => h("h3", { "aria-live": "polite" })).textContent = this.sentence()
-    part(main, "sub", () => h("p", { class: "nt-muted" })).textContent = this.labels.grid_sub
-    renderBar(part(main, "bar", () => h("div", { class: "ntx-choices" })), this)
-    renderGrid(main, this)
+    const sub = part(main, "sub", () => h("p", { class: "nt-muted" }))
+    const bar = part(main, "bar", () => h("div", { class: "ntx-choices" }))
+    const room = roomOf(renderGrid(main, this), this)
+    sub.textContent = `${this.labels.grid_sub} ${room.narrow ? this.labels.grid_narrow : this.labels.grid_whole}`
+    renderBar(bar, this, room.spreads)
     const two = part(root, "two", () => h("div", { class: "ntx-two" }))
     const detail = part(two, "detail", () => h("div", { class: "nt-panel" }))
     part(detail, "title", () => h("h3")).textContent = this.labels.bars_title
@@ -133,10 +135,11 @@ export class State {
  * Zoom, and one chip per expert that is also the legend.
  * @param {HTMLElement} bar
  * @param {State} s
+ * @param {boolean} spreads whether there is anything to spread out
  */
-function renderBar(bar, s) {
+function renderBar(bar, s, spreads) {
   const zoom = part(bar, "zoom", () => h("button", { type: "button", class: "nt-chip" }))
-  set(zoom, { "aria-pressed": String(s.spread), onclick: () => {
+  set(zoom, { hidden: !spreads, "aria-pressed": String(s.spread), onclick: () => {
     s.spread = !s.spread
     s.paint()
   } })
@@ -196,6 +199,7 @@ export function render(element, header, arrays, emit) {
   const panel = part(root, "main", () => h("div", { class: "nt-panel" }))
   if (header.view === "place") {
     root.hidden = header.parts.length === 0
+    element.toggleAttribute("data-nt-empty", root.hidden) // and nothing to keep
     if (!hold()) move({ layer: header.layer, position: header.position })
     renderAdded(panel, header)
   } else if (header.view === "taken") renderTaken(panel, header)

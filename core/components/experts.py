@@ -64,9 +64,19 @@ def routing_grid(
 
 
 def cell_added(
-    added: Addition | None, *, layer: int, position: int, token: str, next_token: str, labels: Words
+    added: Addition | None,
+    *,
+    layer: int,
+    position: int,
+    token: str,
+    next_token: str,
+    gated: bool,
+    labels: Words,
 ) -> Any:
-    """Where the page looks, and what the experts of that cell added; empty at a dense layer."""
+    """Where the page looks, and what the experts of that cell added; empty at a dense layer.
+
+    ``gated``: what a shared expert counts is its gate, not a weight of the router.
+    """
     parts = () if added is None else added.parts
     header = {
         "view": "place",
@@ -77,6 +87,7 @@ def cell_added(
         "stream": 0.0 if added is None else added.stream,
         "total": 0.0 if added is None else added.total,
         "effects": bool(parts) and all(part.effect is not None for part in parts),
+        "gated": gated,
         "parts": [vars(part) for part in parts],
         "labels": dict(labels),
     }

@@ -31,9 +31,9 @@ def target_rows(
 ) -> Any:
     """One row for each of T ``tokens``. ``scores`` has T − 1 rows, or T when the last is scored on ``end``.
 
-    ``texts`` join to the text: "" for the later parts of a split character, which ``tokens`` names ``2/4``.
-    ``scored`` (rows,): which count in the mean. ``names``: texts of the favourites. ``text_id`` tells texts
-    apart. ``on_choose`` gets ``{"position": int}``.
+    ``texts`` join to the text: "" for the later parts of a split character, which ``tokens`` names
+    ``🦜⟨2/4⟩``. ``scored`` (rows,): which count in the mean. ``names``: texts of the favourites.
+    ``text_id`` tells texts apart. ``on_choose`` gets ``{"position": int}``.
     """
     header = {
         "view": "rows",

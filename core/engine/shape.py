@@ -27,6 +27,8 @@ class ModelShape:
         latent_per_token: numbers per token and layer in a latent cache (DeepSeek's MLA), 0 for plain K and V.
         learned_positions: positions are looked-up vectors that are added (GPT-2), not rotations.
         norm: "rms" or "layer". norm_eps: its epsilon.
+        qkv_bias, out_bias, ffn_bias: whether Q, K and V, W_O, and the feed-forward part (or its experts) add
+            a bias. Read from the tensors: a family's config can switch it on and off.
     """
 
     family: str
@@ -51,6 +53,9 @@ class ModelShape:
     learned_positions: bool
     norm: str
     norm_eps: float
+    qkv_bias: bool
+    out_bias: bool
+    ffn_bias: bool
 
     @property
     def group_size(self) -> int:
@@ -102,7 +107,21 @@ def read_shape(hf_model: Any, roles: ModelRoles) -> ModelShape:
         learned_positions=roles.position_embedding is not None,
         norm="rms" if "rms" in type(final_norm).__name__.lower() else "layer",
         norm_eps=float(eps),
+        qkv_bias=_qkv_bias(roles.blocks[0]),
+        out_bias=bool(_biases(roles.blocks[0].out_proj)),
+        ffn_bias=any(_biases(part) for block in roles.blocks for part in (block.down_proj, block.experts)),
     )
+
+
+def _biases(module: Any) -> set[str]:
+    """Names of a module's biases (of GPT-OSS's experts too: ``down_proj_bias``), those of norms left out."""
+    names = (name for name, _ in module.named_parameters()) if module is not None else ()
+    return {name for name in names if name.endswith("bias") and "norm" not in name}
+
+
+def _qkv_bias(block: Any) -> bool:
+    """Whether the attention part has biases beside those of W_O."""
+    return len(_biases(block.attention)) > len(_biases(block.out_proj))
 
 
 def _width_into(linear: Any) -> int:

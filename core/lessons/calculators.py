@@ -107,10 +107,7 @@ def preset(key: str) -> ModelPreset:
 
 # --- the loaded model ------------------------------------------------------------------------------------
 
-_LAYER_NORM = {"norm_bias": True}
-_GPT = {
-    **_LAYER_NORM, "gated_ffn": False, "qkv_bias": True, "out_bias": True, "ffn_bias": True,
-}  # fmt: skip
+_GPT = {"norm_bias": True, "gated_ffn": False}
 FAMILY_TRAITS: Mapping[str, Mapping[str, Any]] = {
     "llama": {},
     "mistral": {},
@@ -120,8 +117,8 @@ FAMILY_TRAITS: Mapping[str, Mapping[str, Any]] = {
     "granite": {},
     "granitemoe": {},
     "gemma": {},
-    "qwen2": {"qkv_bias": True},
-    "qwen2_moe": {"qkv_bias": True, "shared_gate": True},
+    "qwen2": {},
+    "qwen2_moe": {"shared_gate": True},
     "qwen3": {"qk_norm": "head"},
     "qwen3_moe": {"qk_norm": "head"},
     "olmo2": {"qk_norm": "all"},
@@ -133,7 +130,7 @@ FAMILY_TRAITS: Mapping[str, Mapping[str, Any]] = {
     "gpt2": _GPT,
     "starcoder2": _GPT,
     "gpt_neox": _GPT,
-    "gpt_oss": {"qkv_bias": True, "out_bias": True, "ffn_bias": True, "router_bias": True, "sinks": True},
+    "gpt_oss": {"router_bias": True, "sinks": True},
 }
 """What a family has beside its matrices: small tensors that its sizes alone do not tell."""
 
@@ -166,6 +163,9 @@ def from_shape(shape: Any, name: str) -> CostShape | None:
         window=min(windows, default=0),
         window_layers=len(windows),
         learned_positions=shape.max_positions if shape.learned_positions else 0,
+        qkv_bias=shape.qkv_bias,
+        out_bias=shape.out_bias,
+        ffn_bias=shape.ffn_bias,
         **traits,
     )
 

@@ -66,6 +66,15 @@ def ribbon(codec: Any, token_ids: Sequence[int]) -> list[RibbonToken]:
     ]
 
 
+def texts_of(codec: Any, token_ids: Sequence[int]) -> list[str]:
+    """The text of each token; a later part of a split character, which has none, is named ``🦜⟨2/4⟩``."""
+    names, whole = [], ""
+    for piece in codec.pieces(token_ids):
+        whole = piece.text or whole
+        names.append(piece.text or f"{whole}⟨{piece.part}/{piece.parts}⟩")
+    return names
+
+
 def choices(steps: Iterable[Any], params: SamplingParams) -> list[Choice]:
     """Per generated token, those ahead included, how it was chosen (from the run's own records).
 

@@ -94,6 +94,7 @@ def grid_part(page: Page, found: Choices) -> None:
         position=place.position,
         token=page.tokens[place.position],
         next_token="" if added is None else name_of(page.model.codec, added.token_id),
+        gated=found.routing.shared_gate is not None,
         labels=labels(),
     )
 
@@ -157,6 +158,8 @@ def change_part(page: Page, found: Choices) -> None:
         result = moved(page.model, page.trace, change)
         first, now = result.compared.favourites
         favourite = page.label("same_favourite" if first == now else "other_favourite")
+        if not change.forced and result.kl == 0:
+            st.markdown(page.label("nothing_moved"))
         share = percent(result.compared.moved)
         st.markdown(f"{page.label('moved', moved=share, kl=number(result.kl))} {favourite}")
         chances(page, result.compared, "experiment", "compare_alt", {})

@@ -21,6 +21,7 @@ from core.lessons.experts import (
     taken_by,
 )
 from core.lessons.experts_change import TopK, top_k_table
+from core.lessons.generate import texts_of
 from core.ui.experts import change_part, labels
 from core.ui.experts_side import counts_part, side_part
 from core.ui.page import Page
@@ -60,8 +61,7 @@ def _sample(page: Page) -> tuple[tuple[int, ...], Choices]:
 
 
 def _texts(page: Page, ids: tuple[int, ...]) -> list[str]:
-    pieces = page.model.codec.pieces(ids)
-    return [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces]
+    return texts_of(page.model.codec, ids)
 
 
 # -- load ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from core.engine.training.corpus import MAX_CHARACTERS, MIN_CHARACTERS
 from core.engine.training.from_zero import Settings, bytes_needed, parameter_count
 from core.errors import UserError
 from core.lessons.from_zero import MORE_STEPS, OFFERED, USUAL_STEPS, Training, offered_text
+from core.lessons.generate import texts_of
 from core.lessons.job import Plan
 from core.ui import loading, notices, state
 from core.ui.links import DEFAULT_PROMPT
@@ -226,8 +227,7 @@ def _show(page: Page, run: Training) -> None:
     if not run.losses:
         return
     _said(page, run)
-    pieces = run.corpus.codec.pieces(run.watched_ids)
-    training_run(run, [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces], labels())
+    training_run(run, texts_of(run.corpus.codec, run.watched_ids), labels())
     model = made_here.find(run.model_name)
     if model is None or run.check is None or run.check.step != run.steps:
         return  # while it runs, the model that can be chosen is not the one on the screen

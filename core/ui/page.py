@@ -24,6 +24,7 @@ from core.charts.template import CONFIG, dressed
 from core.components import small_grid
 from core.components.keep_figure import keep_figure
 from core.decoding.run import Run
+from core.lessons.generate import texts_of
 from core.ui import formulas, notices, opening, runs, state, text, tour
 from core.ui.links import Link
 from core.ui.pages import page_info
@@ -70,9 +71,8 @@ class Page:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The text of each position; the second part of a split character, which has none, is ``2/4``."""
-        pieces = self.model.codec.pieces(self.trace.token_ids)
-        return [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces]
+        """The text of each position."""
+        return texts_of(self.model.codec, self.trace.token_ids)
 
     @property
     def selection(self) -> Selection:

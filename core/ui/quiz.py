@@ -33,7 +33,7 @@ def _draw(page: Page) -> None:
             page.section(f"concept {concept}")
             for place, one in enumerate(item for item in asked if item.concept == concept):
                 _one(one, f"{concept}_{place}")
-    st.button(page.label("again"), on_click=_other, key="nt_quiz_again", type="primary")
+    st.button(page.label("again"), on_click=_go_to, args=(_round() + 1,), key="nt_quiz_again", type="primary")
     with score:  # last, so that it never speaks of a round whose questions are not on the screen yet
         _score(page, asked)
 
@@ -86,5 +86,6 @@ def _round() -> int:
     return int(st.session_state.get(_ROUND, 0))
 
 
-def _other() -> None:
-    st.session_state[_ROUND] = _round() + 1
+def _go_to(number: int) -> None:
+    """The number comes with the button, so that a second click on the same one goes no further."""
+    st.session_state[_ROUND] = number

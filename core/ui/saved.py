@@ -81,7 +81,7 @@ def open_box(page: Page) -> None:
 
 
 def show_opened(page: Page) -> None:
-    """One line about the file that was just opened, or why not. Into a container that is always there."""
+    """One line about the file that was just opened, or why not."""
     refused = st.session_state.pop(_REFUSED, None)
     if isinstance(refused, UserError):
         notices.user_error(refused)

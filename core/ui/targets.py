@@ -17,7 +17,7 @@ from core.charts.labels import number, visible
 from core.components.targets import ROWS_KEY, read_whole, target_rows
 from core.errors import UserError
 from core.lessons import targets as lesson
-from core.lessons.generate import name_of
+from core.lessons.generate import name_of, texts_of
 from core.lessons.targets import Kind, Scores, Summary
 from core.ui import links, notices, runs, state
 from core.ui.page import Page
@@ -144,9 +144,8 @@ def _run_text(page: Page) -> Text:
 
 
 def _text(model: Any, trace: Any, kinds: list[Kind], own: bool) -> Text:
-    pieces = model.codec.pieces(trace.token_ids)
-    names = [piece.text or f"{piece.part}/{piece.parts}" for piece in pieces]
-    return Text(trace, [piece.text for piece in pieces], names, kinds, own)
+    texts = [piece.text for piece in model.codec.pieces(trace.token_ids)]
+    return Text(trace, texts, texts_of(model.codec, trace.token_ids), kinds, own)
 
 
 # -- the rows ----------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ _QUIET = [
     "--force-color-profile=srgb",
 ]
 CRASH_SIGNS = (label("shell", "crash_what"), "Traceback (most recent call last)")
+FAILED_CHECK = label("shell", "check_failed", what="", error="", allowed="").split(",")[-1].strip()
 Theme = Literal["light", "dark"]
 
 
@@ -232,6 +233,11 @@ class View:
         assert not self.outside_requests()
         assert not self.complaints
         assert not self.crashes()
+        assert not self.failed_checks()
+
+    def failed_checks(self) -> list[str]:
+        """The page's own checks that do not hold: what it recomputed differs from what the model computed."""
+        return self.page.get_by_text(FAILED_CHECK).all_inner_texts()
 
     def crashes(self) -> list[str]:
         """What the screen says of a crash: our own notice, a traceback, or Streamlit's error box."""

@@ -24,8 +24,8 @@ def test_the_loaded_model_s_row_equals_its_measured_bytes(view: View) -> None:
 def test_one_click_shows_mixtral_with_its_published_counts(view: View) -> None:
     _open(view)
     view.page.get_by_role("button", name="Mixtral 8x7B").click()
-    view.page.get_by_text("printed in the source: 46.7B").wait_for()
-    view.wait_for_text("printed in the source: 12.9B", "Mixtral of Experts")
+    view.page.get_by_text("given as 46.7B").wait_for()
+    view.wait_for_text("given as 12.9B", "Mixtral of Experts")
     view.wait_for_text("131,072 bytes")  # 2 · 32 · 8 · 128 · 2
 
 

@@ -55,6 +55,27 @@ def test_looking_for_an_expert_fades_the_others_in_the_browser_alone(view: View)
     expect(chip).to_have_attribute("aria-pressed", "true")
 
 
+def test_every_part_can_be_looked_at_and_its_checks_hold(view: View) -> None:
+    _open(view)
+    parts = view.page.locator(".st-key-nt_experts_look").get_by_role("radio")
+    expect(parts).to_have_count(7)
+    for number in range(7):
+        parts.nth(number).click(force=True)
+        view.ready()
+        view.assert_clean()
+
+
+def test_switching_off_an_expert_that_no_token_took_says_that_nothing_moved(view: View) -> None:
+    _open(view, "Hello", layer=12)
+    row = view.page.locator(".st-key-nt_experts_off_row")
+    chosen = " ".join(view.page.locator(".ntx-bar.chosen").all_inner_texts()).split()
+    row.get_by_role("combobox").click()
+    unused = next(e for e in range(8) if str(e) not in chosen)
+    view.page.get_by_role("option").nth(unused).click()
+    row.get_by_role("button", name="Switch it off").click()
+    view.wait_for_text("Nothing moved")
+
+
 def test_the_two_models_stand_side_by_side(view: View) -> None:
     _open(view)
     view.page.get_by_role("radio", name="Dense beside MoE", exact=True).click()

@@ -1,7 +1,7 @@
 // The Experts page's reading of a routing, against small cases worked out by hand.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { cellAt, chosenAt, columnWidth, inCommon, pieces, routingOf } from "../../assets/js/experts/numbers.js"
+import { cellAt, chosenAt, columnWidth, inCommon, isNarrow, pieces, routingOf } from "../../assets/js/experts/numbers.js"
 import { hold, listen, move, place } from "../../assets/js/experts/place.js"
 
 const shaped = (values, shape) => Object.assign(Float32Array.from(values), { shape })
@@ -50,11 +50,19 @@ test("a wide cell is cut by weight, a narrow one shows the first alone", () => {
   assert.deepEqual(pieces([{ expert: 4, weight: 0 }, { expert: 1, weight: 0 }], 20).map(({ width }) => width), [10, 10])
 })
 
+test("an expert that is looked for is seen where it was chosen, however narrow the cell", () => {
+  const chosen = [{ expert: 4, weight: 0.75 }, { expert: 1, weight: 0.25 }]
+  assert.deepEqual(pieces(chosen, 6, 1), [{ expert: 1, x: 0, width: 6 }])
+  assert.deepEqual(pieces(chosen, 6, 2), [{ expert: 4, x: 0, width: 6 }])
+  assert.deepEqual(pieces(chosen, 40, 1).map(({ expert }) => expert), [4, 1])
+  assert.deepEqual([isNarrow(6), isNarrow(40)], [true, false])
+})
+
 test("columns fit the room, stay visible in a long text, and spread out on demand", () => {
   assert.equal(columnWidth(10, 300, false), 30)
   assert.equal(columnWidth(512, 1000, false), 3)
   assert.equal(columnWidth(512, 1000, true), 34)
-  assert.equal(columnWidth(1, 1000, false), 56)
+  assert.equal(columnWidth(1, 1000, false), 96)
 })
 
 test("experts in common are counted whatever their order", () => {

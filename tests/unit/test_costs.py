@@ -52,6 +52,20 @@ def test_counts_equal_the_sum_over_the_real_tensors(family: str) -> None:
         assert parts["experts"].active == measured["experts"].active
 
 
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [
+        ("qwen2_moe", {"qkv_bias": False}),
+        ("llama", {"attention_bias": True}),
+        ("llama", {"mlp_bias": True}),
+        ("starcoder2", {"use_bias": False}),
+    ],
+)
+def test_biases_are_counted_as_the_config_has_them(family: str, changes: dict[str, bool]) -> None:
+    model = tiny.build(family, **changes)
+    assert costs.total_parameters(_cost_shape(model, family)) == sum(p.numel() for p in model.parameters())
+
+
 def test_the_core_families_are_among_those_counted() -> None:
     assert set(tiny.CORE_FAMILIES) <= set(KNOWN)
     assert {"gpt_oss", "granitemoe", "qwen3_moe"} <= set(KNOWN)

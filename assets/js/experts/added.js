@@ -38,7 +38,7 @@ function row(p, longest, header) {
   const bar = h("i", { style: { width: `${(100 * p.length) / longest}%` } })
   return h("tr", {},
     h("th", { scope: "row" }, sign),
-    h("td", {}, percent(p.weight)),
+    h("td", {}, p.expert === null && header.gated ? fill(header.labels.added_gate, { gate: percent(p.weight) }) : percent(p.weight)),
     h("td", { class: "ntx-length" }, h("span", { class: "ntx-track" }, bar), number(p.length)),
     h("td", {}, turned(p.along_stream)),
     h("td", {}, turned(p.along_sum)),

@@ -5,7 +5,7 @@ import { h, part, set, visible } from "../lib/dom.js"
 import { colours } from "../lib/theme.js"
 import { fill, percent, token } from "../attention/words.js"
 import { looks, mark } from "./look.js"
-import { chosenAt, columnWidth, pieces } from "./numbers.js"
+import { chosenAt, columnWidth, isNarrow, pieces } from "./numbers.js"
 import { place } from "./place.js"
 
 const LEFT = 34
@@ -19,6 +19,7 @@ const NUMBERS_FROM = 13
 /**
  * @param {HTMLElement} panel
  * @param {State} s
+ * @returns {HTMLElement} the frame that scrolls
  */
 export function renderGrid(panel, s) {
   const frame = part(panel, "frame", () => h("div", { class: "ntx-frame", tabindex: "0", role: "application" }))
@@ -36,6 +37,18 @@ export function renderGrid(panel, s) {
     onkeydown: (/** @type {KeyboardEvent} */ event) => keys(event, s),
   })
   onWidth(frame, () => paint(frame, s))
+  return frame
+}
+
+/**
+ * Whether spreading out would change anything, and whether cells are too narrow for all their experts.
+ * @param {HTMLElement} frame
+ * @param {State} s
+ */
+export function roomOf(frame, s) {
+  const room = frame.clientWidth - LEFT - 4
+  const [fitting, spread] = [false, true].map((wide) => columnWidth(s.routing.total, room, wide))
+  return { spreads: spread > fitting, narrow: isNarrow((s.spread ? spread : fitting) - 1) }
 }
 
 /**
@@ -107,7 +120,7 @@ function cell(ctx, s, layer, position, x, y, column, row, palette) {
   }
   const { fills, inks } = looks(s.element)
   const { expert: sought } = place()
-  for (const { expert, x: at, width } of pieces(chosen, column - gap)) {
+  for (const { expert, x: at, width } of pieces(chosen, column - gap, sought)) {
     const shade = expert % fills.length
     ctx.globalAlpha = sought === null || sought === expert ? 1 : 0.16
     ctx.fillStyle = fills[shade]

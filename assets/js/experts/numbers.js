@@ -55,15 +55,30 @@ export function cellAt(r, layer, position) {
   }
 }
 
+const WHOLE_FROM = 10
+const WIDEST = 96
+const SPREAD = 34
+
 /**
- * Widths of the pieces that a cell is cut into: by weight, the first alone where the cell is narrow.
+ * Whether cells are too narrow for all their experts.
+ * @param {number} width in pixels
+ */
+export function isNarrow(width) {
+  return width < WHOLE_FROM
+}
+
+/**
+ * Widths of the pieces that a cell is cut into: by weight. Where not all have room, the heaviest and the one sought.
  * @param {Chosen[]} chosen
  * @param {number} width in pixels
+ * @param {number | null} [sought]
  * @returns {{expert: number, x: number, width: number}[]}
  */
-export function pieces(chosen, width) {
-  const most = width < 10 ? 1 : Math.min(chosen.length, Math.floor(width / 6))
+export function pieces(chosen, width, sought = null) {
+  const most = isNarrow(width) ? 1 : Math.min(chosen.length, Math.floor(width / 6))
   const shown = chosen.slice(0, most)
+  const wanted = chosen.findIndex(({ expert }) => expert === sought)
+  if (wanted >= most) shown[most - 1] = chosen[wanted]
   const sum = shown.reduce((all, { weight }) => all + Math.max(0, weight), 0)
   let x = 0
   return shown.map(({ expert, weight }) => {
@@ -81,8 +96,8 @@ export function pieces(chosen, width) {
  * @param {boolean} spread
  */
 export function columnWidth(total, room, spread) {
-  const fitting = Math.max(3, Math.min(56, room / total))
-  return spread ? Math.max(34, fitting) : fitting
+  const fitting = Math.max(3, Math.min(WIDEST, room / total))
+  return spread ? Math.max(SPREAD, fitting) : fitting
 }
 
 /**
