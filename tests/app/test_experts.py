@@ -58,11 +58,22 @@ def test_overruling_the_router_is_badged_and_can_be_reset(monkeypatch: pytest.Mo
     assert LABELS["changed_none"] in shown(app)
 
 
+def test_switching_off_an_expert_that_no_token_took_says_that_nothing_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = opened(monkeypatch, "mixtral", prompt="a")
+    boxes = {str(box.key).removeprefix("nt_experts_").split("_")[0]: box for box in app.selectbox}
+    unused = next(e for e in boxes["off"].options if e not in boxes["instead"].options)
+    boxes["off"].select_index(int(unused)).run()
+    app.button(key="nt_experts_off").click().run()
+    assert not app.exception and LABELS["nothing_moved"] in shown(app)
+
+
 @pytest.mark.parametrize("name", ["load", "taken", "contexts", "top_k", "counts", "side"])
 @pytest.mark.parametrize("family", ["qwen2_moe", "deepseek_v3"])
 def test_every_closer_look_opens(monkeypatch: pytest.MonkeyPatch, family: str, name: str) -> None:
     app = look(opened(monkeypatch, family), name)
-    assert not app.exception
+    assert not app.exception and ":material/error:" not in shown(app)
     if name == "top_k":
         app.button(key="nt_experts_measure_k").click().run()
         assert not app.exception and app.dataframe

@@ -65,17 +65,6 @@ def test_every_part_can_be_looked_at_and_its_checks_hold(view: View) -> None:
         view.assert_clean()
 
 
-def test_switching_off_an_expert_that_no_token_took_says_that_nothing_moved(view: View) -> None:
-    _open(view, "Hello", layer=12)
-    row = view.page.locator(".st-key-nt_experts_off_row")
-    chosen = " ".join(view.page.locator(".ntx-bar.chosen").all_inner_texts()).split()
-    row.get_by_role("combobox").click()
-    unused = next(e for e in range(8) if str(e) not in chosen)
-    view.page.get_by_role("option").nth(unused).click()
-    row.get_by_role("button", name="Switch it off").click()
-    view.wait_for_text("Nothing moved")
-
-
 def test_the_two_models_stand_side_by_side(view: View) -> None:
     _open(view)
     view.page.get_by_role("radio", name="Dense beside MoE", exact=True).click()
