@@ -154,7 +154,7 @@ def card_bars(
     widest = max([total, *(size / 1e9 for _, size, _, _ in rows)])
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
     figure.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=6)
-    figure.update_xaxes(title=axis, range=[0, widest * 1.22], tickformat="~g")
+    figure.update_xaxes(title=axis, range=[0, widest * 1.4], tickformat="~g")
     return figure
 
 
@@ -217,7 +217,10 @@ def flops_bars(
     )
     figure.update_layout(barmode="stack", legend={"traceorder": "normal", "y": 1.0, "yanchor": "bottom"})
     figure.update_xaxes(
-        title=axis[0], tickvals=list(range(len(columns))), ticktext=list(columns), showgrid=False
+        title=axis[0],
+        tickvals=list(range(len(columns))),
+        ticktext=[column.replace(", ", "<br>") for column in columns],  # two lines find room on a phone
+        showgrid=False,
     )
     figure.update_yaxes(title=axis[1], tickformat="~g")
     return figure

@@ -112,11 +112,19 @@ def _workload(page: Page) -> Workload:
         _DEFAULT_CONTEXT,
         1024,
         key="calc_context",
+        help=page.label("range", low=1, high=f"{MAX_CONTEXT_TOKENS:,}"),
         width=164,
         persist_state="session",
     )
     batch = st.number_input(
-        page.label("batch"), 1, MAX_BATCH, 1, key="calc_batch", width=132, persist_state="session"
+        page.label("batch"),
+        1,
+        MAX_BATCH,
+        1,
+        key="calc_batch",
+        help=page.label("range", low=1, high=f"{MAX_BATCH:,}"),
+        width=132,
+        persist_state="session",
     )
     weights = _dtype(page, "weights_dtype", list(WEIGHT_BYTES), "calc_weights")
     cache = _dtype(page, "kv_dtype", list(KV_BYTES), "calc_kv")

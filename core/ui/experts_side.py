@@ -171,7 +171,11 @@ def _flops(page: Page, pair: list[Any], names: list[str], counted: list[Counts])
         for part in known[0][2]
         if any(found[part] for *_, found in known)
     }
-    ticks = [page.label("flops_column", name=name, tokens=f"{tokens:,}") for name, tokens, _ in known]
+    short = {page.label("moe_model"): page.label("moe_short")}  # four of them stand side by side on a phone
+    ticks = [
+        page.label("flops_column", name=short.get(name, name), tokens=f"{tokens:,}")
+        for name, tokens, _ in known
+    ]
     if len(pair) == 2:
         dense, moe = (sum(found.values()) for *_, found in known[:2])
         st.markdown(
