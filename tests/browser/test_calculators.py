@@ -31,7 +31,7 @@ def test_one_click_shows_mixtral_with_its_published_counts(view: View) -> None:
 
 def test_a_context_that_is_typed_moves_the_cache(view: View) -> None:
     _open(view)
-    field = view.page.get_by_label("Context length, tokens")
+    field = view.page.get_by_role("spinbutton", name="Context length, tokens")
     field.fill("8000")
     field.press("Enter")
     view.page.get_by_text("184 MB").first.wait_for()  # 8,000 · 23,040 bytes
