@@ -95,7 +95,7 @@ def _model(page: Page) -> Choice:
         keys,
         format_func=names.__getitem__,
         key="calc_model",
-        width=264,
+        width=296,
         persist_state="session",
     )
     if key == OWN and own:
@@ -113,7 +113,7 @@ def _workload(page: Page) -> Workload:
         1024,
         key="calc_context",
         help=page.label("range", low=1, high=f"{MAX_CONTEXT_TOKENS:,}"),
-        width=164,
+        width=196,
         persist_state="session",
     )
     batch = st.number_input(
