@@ -188,7 +188,7 @@ def _flops(page: Page, pair: list[Any], names: list[str], counted: list[Counts])
                 used=percent(counted[1].active / counted[0].active),
             )
         )
-    line = "flops_line" if page.model.shape.n_experts or len(pair) == 2 else "flops_line_dense"
+    line = "flops_line" if any(model.shape.n_experts for model in pair) else "flops_line_dense"
     level = (page.label(line), 2.0 * counted[-1].active_without)
     axis = (page.label("axis_context"), page.label("axis_flops"))
     figure = charts.flops_bars(ticks, parts, level, axis, page.theme)

@@ -46,9 +46,13 @@ export function renderGrid(panel, s) {
  * @param {State} s
  */
 export function roomOf(frame, s) {
-  const room = frame.clientWidth - LEFT - 4
-  const [fitting, spread] = [false, true].map((wide) => columnWidth(s.routing.total, room, wide))
+  const [fitting, spread] = [false, true].map((wide) => columnWidth(s.routing.total, roomIn(frame.clientWidth), wide))
   return { spreads: spread > fitting, narrow: isNarrow((s.spread ? spread : fitting) - 1) }
+}
+
+/** @param {number} width of the frame; what is left of it for columns */
+function roomIn(width) {
+  return width - LEFT - 4
 }
 
 /**
@@ -57,7 +61,7 @@ export function roomOf(frame, s) {
  */
 function measures(s, width) {
   const { total } = s.routing
-  const column = columnWidth(total, width - LEFT - 4, s.spread)
+  const column = columnWidth(total, roomIn(width), s.spread)
   const row = s.header.n_layers > 20 ? 15 : 20
   const foot = column >= UPRIGHT_FROM ? 22 : column >= NAMED_FROM ? 78 : 12
   return { column, row, foot, height: TOP + row * s.header.n_layers + foot }
